@@ -136,7 +136,7 @@ func TestAssetGivenTwice(t *testing.T) {
 	j.take(3)
 	outcomes := []Outcome{done("a"), {Key: "b", State: ItemDone, Receipt: receipt("b", "asset of a")}, done("c")}
 	must(t, j.Record(t.Context(), j.run.Num, j.pair.ID, outcomes))
-	if got := outcomes[1]; got.State != ItemFailed || got.Receipt != nil || !strings.Contains(got.Error, "asset of a, which belongs to another object") {
+	if got := outcomes[1]; got.State != ItemFailed || got.Receipt != nil || !strings.Contains(got.Error, "asset of a, but it belongs to another object") {
 		t.Errorf("got %+v", got)
 	}
 	if j.stateOf("a") != ItemDone || j.stateOf("b") != ItemFailed || j.stateOf("c") != ItemDone {

@@ -190,7 +190,7 @@ func (r *recorder) receive(ctx context.Context, o *Outcome) (asset string, err e
 	err = r.replaceReceipt(ctx, o)
 	if isTaken(err) {
 		*o = Outcome{Key: o.Key, State: ItemFailed, Class: "permanent",
-			Error: fmt.Sprintf("the service answered with asset %s, which belongs to another object", o.Receipt.Asset)}
+			Error: fmt.Sprintf("the service returned asset %s, but it belongs to another object", o.Receipt.Asset)}
 		return "", nil
 	} else if err != nil {
 		return "", err

@@ -178,11 +178,12 @@ CREATE TABLE contents (
   PRIMARY KEY (run, key)
 ) STRICT, WITHOUT ROWID;
 
--- What the destination confirmed: for each object its asset, with the fingerprint and the checksum
--- of what was sent. modified: when the service says that the asset was last changed, as we left it,
--- NULL if not known. images: the URLs of an image in other sizes, NULL for other assets; images.go
--- has the form. content_run and content_at: the run that uploaded or adopted the content, and when;
--- NULL for run and done_at. They outlast a run that only moves or describes the asset.
+-- For each object, the asset that the destination confirmed, with the fingerprint and the checksum
+-- of the uploaded content. modified: when the service last changed the asset for us, or NULL if
+-- unknown. images: the URLs of an image in other sizes, or NULL for other assets; see images.go for
+-- the form. content_run and content_at: the run that uploaded or adopted the content, and the time;
+-- NULL if they equal run and done_at. A run that only moves the asset or updates its metadata keeps
+-- them.
 CREATE TABLE receipts (
   pair        INTEGER NOT NULL REFERENCES pairs (id),
   key         TEXT NOT NULL,

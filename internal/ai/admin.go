@@ -13,5 +13,5 @@ func (c *Client) AdminConversations(ctx context.Context, userID string, pages ..
 	if userID != "" {
 		query.Set("userId", userID)
 	}
-	return list[Conversation](ctx, c, request{op: "list conversations of all", endpoint: "AdminConversations", query: query}, pages)
+	return list[Conversation](ctx, c, request{op: "list conversations of all users", endpoint: "AdminConversations", query: query}, pages)
 }

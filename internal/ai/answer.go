@@ -58,7 +58,7 @@ func (c *Client) read(r *request, got *reply, into any) error {
 func (c *Client) unreadable(r *request, resp *http.Response, cause error) *Error {
 	e := c.newError(r)
 	e.Status = resp.StatusCode
-	e.Err = fmt.Errorf("the answer is not readable: %w", outbound.WithoutURL(cause))
+	e.Err = fmt.Errorf("the response is not readable: %w", outbound.WithoutURL(cause))
 	e.class = retry.Transient
 	e.MayBeBilled, e.Unconfirmed = r.billable, r.creates
 	return e

@@ -100,7 +100,7 @@ const (
 // New returns a client. It sends no request.
 func New(o Options) (*Client, error) {
 	if o.Tokens == nil {
-		return nil, errors.New("AI content service: no source of tokens")
+		return nil, errors.New("AI content service: no token source")
 	}
 	base, err := outbound.ParseBase(version.ReplaceAllString(strings.TrimRight(o.BaseURL, "/"), ""), o.AllowHTTP)
 	if err != nil {

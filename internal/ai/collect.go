@@ -11,7 +11,7 @@ import (
 const maxText = 4 << 20
 
 // errTooLong reports an answer longer than maxText.
-var errTooLong = fmt.Errorf("the answer is longer than %d bytes", maxText)
+var errTooLong = fmt.Errorf("the response is longer than %d bytes", maxText)
 
 // each reads an answer, passes its events to use until it has enough, and closes the answer.
 func each(s *Stream, use func(Event) (enough bool)) error {

@@ -96,7 +96,7 @@ func (c *Client) FindContexts(ctx context.Context, refs []ContextRef) ([]Context
 func (v *Context) has(ref ContextRef) error {
 	switch {
 	case v.ID == "":
-		return fmt.Errorf("%w that our token may use: %q", ErrContext, ref.ID)
+		return fmt.Errorf("%w that the token may use: %q", ErrContext, ref.ID)
 	case ref.PromptID != "" && v.Prompts != nil && !slices.ContainsFunc(v.Prompts, func(p Prompt) bool { return p.ID == ref.PromptID }):
 		return fmt.Errorf("%w: %s (%s) has no prompt %q", ErrContext, v.ID, v.Name, ref.PromptID)
 	case ref.FileID != "" && v.Files != nil && !slices.ContainsFunc(v.Files, func(f StoredFile) bool { return f.ID == ref.FileID }):

@@ -69,7 +69,7 @@ type document struct {
 
 func (d *document) check() error {
 	if d.Paths == nil {
-		return errors.New("it is not OpenAPI: there are no paths")
+		return errors.New("the API description has no paths")
 	}
 	return nil
 }

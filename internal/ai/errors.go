@@ -25,14 +25,14 @@ var (
 	// usable response.
 	ErrUnconfirmed = errors.New("unconfirmed: the request may have been executed")
 	// ErrCredits reports that the credits are used up. Its status and code are guesses.
-	ErrCredits = errors.New("credits are used up")
+	ErrCredits = errors.New("no credits are left")
 	// ErrModel reports that a model does not exist, or not any more.
 	ErrModel = errors.New("no such model")
 	// ErrConversationInUse reports that a reply is in progress or was interrupted. Use a new
 	// conversation.
 	ErrConversationInUse = errors.New("conversation is in use")
 	// ErrEmpty reports an empty answer.
-	ErrEmpty = errors.New("the answer is empty")
+	ErrEmpty = errors.New("the response is empty")
 )
 
 // An Error describes a failed request. It contains no secrets.

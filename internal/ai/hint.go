@@ -24,9 +24,9 @@ func (e *Error) Hint() string {
 	case e.auth:
 		return "check the credentials"
 	case errors.Is(e.Err, ErrNoUsage):
-		return "check the user ID, which is the sub claim of its tokens; assetferry ai usage lists the users with activity. A service may leave out a user who has used nothing yet: the first run then goes without --max-credits"
+		return "check the user ID, which is the sub claim of the tokens; to list the active users: assetferry ai usage. A service may omit a user without usage: start the first run without --max-credits"
 	case e.final:
-		return "check the URL of the service, and compare its endpoints with assetferry doctor"
+		return "check the URL of the service; to compare its endpoints: assetferry doctor"
 	case e.Err != nil:
 		return outbound.Hint(e.Err, e.where)
 	}
@@ -41,13 +41,13 @@ func (e *Error) hintOfCode() string {
 	code := strings.ToLower(e.Code)
 	switch {
 	case e.isCredits():
-		return "the credits of the environment are used up: check them with assetferry ai usage, and wait for the next period or extend the plan"
+		return "the environment has no credits left: wait for the next period or extend the plan; to list the usage: assetferry ai usage"
 	case e.isModel():
-		return "the model is unknown or was removed: list the models with assetferry ai models, and choose one with --ai-model"
+		return "the model does not exist: choose another one with --ai-model; to list the models: assetferry ai models"
 	case e.isContext():
 		return "the context does not exist; to list the contexts: assetferry ai contexts ls"
 	case len(e.FlaggedCategories()) > 0, code == "moderation-flagged":
-		return "moderation refuses this content: check it, and write this text yourself"
+		return "moderation rejects this content: check it, and write this text yourself"
 	case code == "unknown-compatibility-version":
 		return "every service supports compatibility version 1: omit --ai-compatibility"
 	case code == "environment-not-found":
@@ -55,15 +55,15 @@ func (e *Error) hintOfCode() string {
 	case code == "image-too-large":
 		return "the image exceeds the limit" + e.limitText() + ": send a smaller image"
 	case strings.HasSuffix(code, "-too-large"), code == "total-file-size-exceeded":
-		return "the files are above the limit" + e.limitText() + ": send less per request"
+		return "the files exceed the limit" + e.limitText() + ": send less in each request"
 	case code == "unsupported-file-type":
 		return "send PDF, DOCX, PNG, JPEG, Markdown, HTML or plain text"
 	case code == "too-many-pdf-pages", code == "too-many-files":
-		return "spread it over several conversations"
+		return "split the content into several conversations"
 	case code == "web-resource-download-error":
-		return "check that the page can be read without signing in, and is not empty"
+		return "check that the page is not empty and needs no sign-in"
 	case strings.HasPrefix(code, "invalid-jwt"):
-		return "check the environment ID, the access key and the clock; a token endpoint has to make tokens for this environment"
+		return "check the environment ID, the access key and the clock; a token endpoint must create tokens for this environment"
 	}
 	return ""
 }
@@ -79,15 +79,15 @@ func (e *Error) hintOfStatus() string {
 	missing := e.MissingPermissions()
 	switch {
 	case len(missing) > 0:
-		return "the token needs " + strings.Join(missing, ", ") + ": have it made with that, in auth.ai.permissions"
+		return "the token needs " + strings.Join(missing, ", ") + ": add this to auth.ai.permissions when you create it"
 	case e.Status == http.StatusForbidden:
-		return "the token does not allow that: check its scopes, in auth.ai.permissions"
+		return "the token does not allow this request: check its scopes in auth.ai.permissions"
 	case e.Status == http.StatusUnauthorized:
 		return "check the environment ID, the access key and the clock"
 	case e.Status == http.StatusConflict && strings.Contains(e.Message+e.Code, "use"):
-		return "a reply is still on its way there: begin a new conversation"
+		return "the conversation is still receiving a reply: start a new conversation"
 	case e.Status == http.StatusTooManyRequests:
-		return "the limits of a minute are used up, perhaps by others: go on later, with less at once"
+		return "the rate limits of this minute are used up, possibly by other clients: try again later with fewer requests at once"
 	case e.Status >= 300 && e.Status < 400:
 		return "check the URL of the service: " + e.where + " responds with a redirect"
 	}

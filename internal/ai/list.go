@@ -65,7 +65,7 @@ func (p *pageOf[T]) UnmarshalJSON(data []byte) error {
 
 func (p *pageOf[T]) check() error {
 	if p.Items == nil {
-		return errors.New("it is not a list: no items")
+		return errors.New("no list of items")
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (r *pageReader[T]) read() ([]T, error) {
 	}
 	var plain [sha256.Size]byte
 	if r.empty == maxEmptyPages || r.empty == 0 && got.text != plain && got.text == r.last {
-		return nil, errors.New(r.op + ": list does not advance: a page comes again")
+		return nil, errors.New(r.op + ": the list returned the same page twice")
 	}
 	r.last = got.text
 	if r.page.OnPage != nil {
@@ -159,7 +159,7 @@ func (r *pageReader[T]) read() ([]T, error) {
 
 func (r *pageReader[T]) advance() error {
 	if r.cursor == r.mark {
-		return errors.New(r.op + ": list does not advance: a cursor comes again")
+		return errors.New(r.op + ": the list returned the same cursor twice")
 	}
 	if r.n == r.turn {
 		r.mark, r.turn = r.cursor, 2*r.turn

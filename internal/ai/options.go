@@ -9,7 +9,7 @@ import (
 )
 
 // ErrReserved means that an option is one that the client sets itself.
-var ErrReserved = errors.New("is no option: it is set for each call")
+var ErrReserved = errors.New("is not an option: assetferry sets it for each request")
 
 // CheckOptions finds options that cannot be sent: those that the client sets itself, and what is
 // no JSON. How options are spelled is not public, so any other name is passed on as it is.

@@ -103,7 +103,7 @@ func (e *CostError) Error() string {
 func (e *CostError) Class() retry.Class { return retry.Permanent }
 
 // Hint returns the next step.
-func (e *CostError) Hint() string { return "send less per request" }
+func (e *CostError) Hint() string { return "send less in each request" }
 
 // Wait waits until a request with this cost may be sent, in the order of calls for each user.
 // The error is the cause of the context, retry.ErrDraining instead of a wait, or a

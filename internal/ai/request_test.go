@@ -208,7 +208,7 @@ func TestHintOfCause(t *testing.T) {
 	}
 	c.tokens = &tokens{}
 	_, err = c.Send(t.Context(), "c", Message{InputTokens: 1e7})
-	if e, ok := errors.AsType[*Error](err); !ok || e.Class() != retry.Permanent || e.Hint() != "send less per request" || e.MayBeBilled {
+	if e, ok := errors.AsType[*Error](err); !ok || e.Class() != retry.Permanent || e.Hint() != "send less in each request" || e.MayBeBilled {
 		t.Errorf("got %v", err)
 	}
 }
@@ -250,19 +250,19 @@ func TestErrors(t *testing.T) {
 		{401, `{"code":"invalid-jwt-signature"}`, nil, retry.Fatal, "invalid-jwt-signature", "access key"},
 		{401, ``, nil, retry.Fatal, "401 Unauthorized", "access key"},
 		{402, `{}`, ErrCredits, retry.Fatal, "402", "credits"},
-		{403, `{"code":"credits-exhausted"}`, ErrCredits, retry.Fatal, "credits", "used up"},
-		{404, `{"code":"MODEL_NOT_FOUND","message":"gone"}`, ErrModel, retry.Permanent, "gone", "choose one with --ai-model"},
-		{400, `{"code":"model_not_found"}`, ErrModel, retry.Permanent, "400", "choose one with --ai-model"},
+		{403, `{"code":"credits-exhausted"}`, ErrCredits, retry.Fatal, "credits", "no credits left"},
+		{404, `{"code":"MODEL_NOT_FOUND","message":"gone"}`, ErrModel, retry.Permanent, "gone", "choose another one with --ai-model"},
+		{400, `{"code":"model_not_found"}`, ErrModel, retry.Permanent, "400", "choose another one with --ai-model"},
 		{404, `{"code":"conversation-not-found"}`, fs.ErrNotExist, retry.Permanent, "conversation-not-found", ""},
 		{409, `{"code":"conversation-exists"}`, fs.ErrExist, retry.Permanent, "409", ""},
 		{409, `{"message":"conversation in use"}`, ErrConversationInUse, retry.Permanent, "409", "new conversation"},
-		{422, `{"code":"moderation-flagged","data":{"flaggedCategories":["violence"]}}`, nil, retry.Permanent, "flagged as violence", "moderation refuses this content"},
-		{422, `{"message":"x","data":{"flaggedCategories":["hate"]}}`, nil, retry.Permanent, "flagged as hate", "moderation refuses this content"},
+		{422, `{"code":"moderation-flagged","data":{"flaggedCategories":["violence"]}}`, nil, retry.Permanent, "flagged as violence", "moderation rejects this content"},
+		{422, `{"message":"x","data":{"flaggedCategories":["hate"]}}`, nil, retry.Permanent, "flagged as hate", "moderation rejects this content"},
 		{413, `{"code":"image-too-large","data":{"limit":5000000}}`, nil, retry.Permanent, "image-too-large", "5000000 bytes: send a smaller image"},
 		{413, `{"code":"file-too-large"}`, nil, retry.Permanent, "413", "send less"},
 		{415, `{"code":"unsupported-file-type"}`, nil, retry.Permanent, "415", "PNG, JPEG"},
 		{422, `{"code":"too-many-pdf-pages"}`, nil, retry.Permanent, "422", "several conversations"},
-		{422, `{"code":"web-resource-download-error"}`, nil, retry.Permanent, "422", "without signing in"},
+		{422, `{"code":"web-resource-download-error"}`, nil, retry.Permanent, "422", "needs no sign-in"},
 		{400, `{"status_code":400,"trace_id":"old","message":"m","explanation":"because","action":"do it"}`, nil, retry.Permanent, "m: because (trace old)", "do it"},
 		{400, `{"message":{"a":1},"data":[1],"code":7}`, nil, retry.Permanent, `{"a":1}`, ""},
 		{400, "plain words\n" + secret, nil, retry.Permanent, "plain words [redacted]", ""},

@@ -124,7 +124,7 @@ func ParseRoutes(lines []string) (Routes, error) {
 			method, path = "", method
 		}
 		if !ok || path == "" {
-			return nil, fmt.Errorf("%q is not of the form ENDPOINT=METHOD /path", line)
+			return nil, fmt.Errorf("%q must have the form ENDPOINT=METHOD /path", line)
 		}
 		all[Endpoint(strings.TrimSpace(endpoint))] = Route{Method: method, Path: strings.TrimSpace(path)}
 	}
@@ -138,7 +138,7 @@ func (r Routes) with(others Routes) (Routes, error) {
 	for endpoint, other := range others {
 		route, ok := r[endpoint]
 		if !ok {
-			return nil, fmt.Errorf("there is no endpoint %q; there are %s", endpoint, r.names())
+			return nil, fmt.Errorf("endpoint %q does not exist; the endpoints are %s", endpoint, r.names())
 		}
 		if other.Path != "" {
 			if err := checkPath(endpoint, other.Path, route.Path); err != nil {
@@ -168,17 +168,17 @@ var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
 // checkPath makes sure that a path has a place for all that the usual one has.
 func checkPath(endpoint Endpoint, path, usual string) error {
 	if !strings.HasPrefix(path, "/") || strings.ContainsAny(path, "?# ") {
-		return fmt.Errorf("the path %q of %s is not one such as %s", path, endpoint, usual)
+		return fmt.Errorf("the path %q of %s must have a form such as %s", path, endpoint, usual)
 	}
 	has, wants := placeholder.FindAllString(path, -1), placeholder.FindAllString(usual, -1)
 	for _, name := range wants {
 		if !slices.Contains(has, name) {
-			return fmt.Errorf("the path %q of %s has no place for %s, such as %s has", path, endpoint, name, usual)
+			return fmt.Errorf("the path %q of %s lacks the parameter %s; the default is %s", path, endpoint, name, usual)
 		}
 	}
 	for _, name := range has {
 		if !slices.Contains(wants, name) {
-			return fmt.Errorf("the path %q of %s has a place for %s, which is not known; usually it is %s", path, endpoint, name, usual)
+			return fmt.Errorf("the path %q of %s has the unknown parameter %s; the default is %s", path, endpoint, name, usual)
 		}
 	}
 	return nil

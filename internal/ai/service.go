@@ -18,7 +18,7 @@ type Health struct {
 
 // Health asks whether the service is there. It takes no token.
 func (c *Client) Health(ctx context.Context) (h Health, err error) {
-	err = c.ask(ctx, &request{op: "ask for health", endpoint: "Health", public: true}, &h)
+	err = c.ask(ctx, &request{op: "check health", endpoint: "Health", public: true}, &h)
 	return h, err
 }
 
@@ -95,7 +95,7 @@ type models struct {
 
 func (m *models) check() error {
 	if m.Items == nil && m.Models == nil {
-		return errors.New("it is no list of models")
+		return errors.New("no list of models")
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func ChooseModel(all []Model, wanted string) (Model, error) {
 				return m, nil
 			}
 		}
-		return Model{}, fmt.Errorf("%w that our token may use: %q; there are %s", ErrModel, wanted, allowedNames(all))
+		return Model{}, fmt.Errorf("%w that the token may use: %q; the models are %s", ErrModel, wanted, allowedNames(all))
 	}
 	best, rank := Model{}, 0
 	for _, m := range all {
@@ -137,7 +137,7 @@ func ChooseModel(all []Model, wanted string) (Model, error) {
 		}
 	}
 	if rank == 0 {
-		return Model{}, fmt.Errorf("%w that our token may use; it needs a scope such as ai:models:agent", ErrModel)
+		return Model{}, fmt.Errorf("%w that the token may use; the token needs a scope such as ai:models:agent", ErrModel)
 	}
 	return best, nil
 }

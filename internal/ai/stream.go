@@ -45,7 +45,7 @@ func (c *Client) stream(ctx context.Context, r *request) (*Stream, error) {
 	r.accept = "text/event-stream"
 	err := c.do(ctx, r, func(got *reply) (bool, error) {
 		if is, _, _ := mime.ParseMediaType(got.Header.Get("Content-Type")); is != "" && is != "text/event-stream" {
-			return false, c.unreadable(r, got.Response, fmt.Errorf("it is %s, and not a stream of events", outbound.Printable(is)))
+			return false, c.unreadable(r, got.Response, fmt.Errorf("the response is %s, not a stream of events", outbound.Printable(is)))
 		}
 		got.dog.Rest()
 		s = &Stream{client: c, request: r, reply: got, events: sse.NewReader(got.Body, maxEvent)}
@@ -135,7 +135,7 @@ func (s *Stream) failure(err error) error {
 		return err
 	}
 	if stall, ok := errors.AsType[outbound.StallError](err); ok && !stall.Total {
-		err = fmt.Errorf("the answer stands still: %w", stall)
+		err = fmt.Errorf("the response stalled: %w", stall)
 	}
 	return s.client.unreadable(s.request, s.reply.Response, err)
 }
@@ -162,12 +162,12 @@ type StreamError struct {
 }
 
 func (e *StreamError) Error() string {
-	text := "the service gave the answer up"
+	text := "the service stopped the response"
 	if e.Message != "" {
 		text += ": " + e.Message
 	}
 	if e.ProviderStatus != 0 {
-		text += fmt.Sprintf(" (the provider of the model said %d)", e.ProviderStatus)
+		text += fmt.Sprintf(" (status %d of the model provider)", e.ProviderStatus)
 	}
 	return text
 }

@@ -90,13 +90,13 @@ func TestStreamErrors(t *testing.T) {
 		class        retry.Class
 		billed       bool
 	}{
-		{"from the provider", begin + "event: error\ndata: {\"message\":\"no luck\",\"cause\":{\"providerStatusCode\":503}}\n\n", "no luck (the provider of the model said 503)", retry.Transient, false},
+		{"from the provider", begin + "event: error\ndata: {\"message\":\"no luck\",\"cause\":{\"providerStatusCode\":503}}\n\n", "no luck (status 503 of the model provider)", retry.Transient, false},
 		{"rate of the provider", begin + "event: error\ndata: {\"message\":\"slow\",\"cause\":{\"providerStatusCode\":429}}\n\n", "429", retry.Throttled, false},
 		{"not to the provider's liking", begin + "event: error\ndata: {\"cause\":{\"providerStatusCode\":400}}\n\n", "400", retry.Permanent, false},
 		{"not worth another try", begin + "event: error\ndata: {\"message\":\"never\",\"retryable\":false}\n\n", "never", retry.Permanent, false},
 		{"worth another try", begin + "event: error\ndata: {\"message\":\"later\",\"retryable\":true}\n\n", "later", retry.Transient, false},
-		{"without anything", begin + "event: error\ndata: {}\n\n", "gave the answer up", retry.Transient, false},
-		{"no JSON", begin + "event: error\ndata: oops\n\n", "gave the answer up", retry.Transient, false},
+		{"without anything", begin + "event: error\ndata: {}\n\n", "stopped the response", retry.Transient, false},
+		{"no JSON", begin + "event: error\ndata: oops\n\n", "stopped the response", retry.Transient, false},
 		{"in an envelope", begin + "data: {\"event\":\"error\",\"data\":{\"message\":\"wrapped\"}}\n\n", "wrapped", retry.Transient, false},
 		{"cut", begin + "event: text-delta\ndata: {\"text", "unexpected EOF", retry.Transient, true},
 		{"cut behind a line", begin + "event: text-delta\ndata: {\"textDelta\":\"b\"}\n", "unexpected EOF", retry.Transient, true},

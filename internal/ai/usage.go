@@ -34,7 +34,7 @@ import (
 const AllUsers = "*"
 
 // ErrNoUsage says that the answer lacks a user that was asked about. That is not a usage of 0.
-var ErrNoUsage = errors.New("the service does not say what was used")
+var ErrNoUsage = errors.New("the service did not report the usage")
 
 // Usage is what was used in a period.
 type Usage struct {
@@ -55,7 +55,7 @@ type UserUsage struct {
 // errors.Is(err, ErrNoUsage). It takes the scope ai:admin. On premises there is no such thing,
 // and the error is an fs.ErrNotExist.
 func (c *Client) Usage(ctx context.Context, from, to time.Time, users ...string) (Usage, error) {
-	r := request{op: "ask for usage", endpoint: "Usage", body: jsonPayload(usageBody(from, to, users))}
+	r := request{op: "read usage", endpoint: "Usage", body: jsonPayload(usageBody(from, to, users))}
 	var total Usage
 	// No page of the documentation has usage among the lists with cursors; one that comes in
 	// pages all the same is read to its end.
@@ -113,11 +113,11 @@ func (a *usageAnswer) UnmarshalJSON(data []byte) error {
 	}
 	var environment map[string]any
 	if err := json.Unmarshal(keys["environment"], &environment); err != nil || environment == nil {
-		return fmt.Errorf("it holds no object environment, but %s", names(keys))
+		return fmt.Errorf("no object environment; the fields are %s", names(keys))
 	}
 	var ok bool
 	if a.credits, ok = creditsIn(environment); !ok {
-		return fmt.Errorf("environment holds no credits, but %s", names(environment))
+		return fmt.Errorf("environment has no credits; the fields are %s", names(environment))
 	}
 	if allowance, ok := allowanceIn(environment); ok {
 		a.allowance = &allowance
@@ -129,7 +129,7 @@ func (a *usageAnswer) UnmarshalJSON(data []byte) error {
 		return a.users.check()
 	}
 	if a.needsUsers {
-		return fmt.Errorf("it holds no users, but %s", names(keys))
+		return fmt.Errorf("no users; the fields are %s", names(keys))
 	}
 	return nil
 }
@@ -142,10 +142,10 @@ func (u *UserUsage) UnmarshalJSON(data []byte) error {
 	}
 	var ok bool
 	if u.UserID, ok = userIn(fields); !ok {
-		return fmt.Errorf("a user has no ID, but %s", names(fields))
+		return fmt.Errorf("a user has no ID; the fields are %s", names(fields))
 	}
 	if u.Credits, ok = creditsIn(fields); !ok {
-		return fmt.Errorf("user %s has no credits, but %s", u.UserID, names(fields))
+		return fmt.Errorf("user %s has no credits; the fields are %s", u.UserID, names(fields))
 	}
 	return nil
 }
@@ -224,7 +224,7 @@ func spelled(fields map[string]any, spelling string) any {
 // names are those of fields, to show what there is instead of what should be.
 func names[T any](fields map[string]T) string {
 	if len(fields) == 0 {
-		return "nothing"
+		return "none"
 	}
 	return strings.Join(slices.Sorted(maps.Keys(fields)), ", ")
 }

@@ -35,7 +35,7 @@ func TestUsage(t *testing.T) {
 func TestUsageOfAMissingUser(t *testing.T) {
 	c := serve(t, Options{}, answer(200, "application/json", `{"environment":{"credits":7},"users":[{"userId":"a","credits":3}]}`))
 	got, err := c.Usage(t.Context(), time.Time{}, time.Time{}, "a", "b")
-	if e, ok := errors.AsType[*Error](err); !ok || !errors.Is(err, ErrNoUsage) || !strings.Contains(err.Error(), "user b") || !strings.Contains(e.Hint(), "who has used nothing yet") {
+	if e, ok := errors.AsType[*Error](err); !ok || !errors.Is(err, ErrNoUsage) || !strings.Contains(err.Error(), "user b") || !strings.Contains(e.Hint(), "omit a user without usage") {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }

@@ -125,7 +125,7 @@ func decode(status int, body []byte, into answer) error {
 func (c *Client) unreadable(r *request, resp *http.Response, cause error) *Error {
 	e := c.newError(r)
 	e.Status = resp.StatusCode
-	e.Err = fmt.Errorf("the answer is not readable: %w", cause)
+	e.Err = fmt.Errorf("the response is not readable: %w", cause)
 	e.class = retry.Transient
 	if _, large := errors.AsType[*outbound.TooLargeError](cause); large {
 		e.class = retry.Permanent // the next response would be as large

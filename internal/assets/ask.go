@@ -68,7 +68,7 @@ func (c *Client) question(ctx context.Context, q Question) (*http.Request, error
 	}
 	if u.Host == "" {
 		if u, err = url.Parse(c.base.String() + q.Address); err != nil {
-			return nil, errors.New("not a path")
+			return nil, errors.New("invalid path")
 		}
 	}
 	if err := c.delivery.check(u); err != nil {

@@ -106,7 +106,7 @@ func (a *Asset) UnmarshalJSON(data []byte) error {
 
 func (a *Asset) check() error {
 	if a.ID == "" {
-		return errors.New("it is not an asset: no id")
+		return errors.New("no asset ID")
 	}
 	return nil
 }
@@ -177,7 +177,7 @@ func (c *Client) Offset(ctx context.Context, id, sortBy, order string) (int, err
 	setUnlessEmpty(query, "order", order)
 	var got offsetAnswer
 	err := c.do(ctx, &request{
-		op: "find position of asset", subject: id,
+		op: "find offset of asset", subject: id,
 		method: http.MethodGet, route: "/assets/{id}/offset", path: "/assets/" + url.PathEscape(id) + "/offset",
 		query: query,
 		into:  &got,
@@ -194,7 +194,7 @@ type offsetAnswer struct {
 
 func (o *offsetAnswer) check() error {
 	if o.Offset == nil || *o.Offset < 0 {
-		return errors.New("it has no offset")
+		return errors.New("no offset")
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ type Category struct {
 
 func (c *Category) check() error {
 	if c.ID == "" {
-		return errors.New("it is not a category: no id")
+		return errors.New("no category ID")
 	}
 	return nil
 }

@@ -94,7 +94,7 @@ type Client struct {
 // New returns a client. It sends no request.
 func New(o Options) (*Client, error) {
 	if o.Tokens == nil {
-		return nil, errors.New("assets: no source of tokens")
+		return nil, errors.New("assets: no token source")
 	}
 	base, err := outbound.ParseBase(o.BaseURL, o.AllowHTTP)
 	if err != nil {

@@ -169,7 +169,7 @@ func (d *download) accept(r *request, resp *http.Response) error {
 		resp.Body = http.NoBody
 		return nil
 	case resp.StatusCode < 300:
-		return d.c.unreadable(r, resp, errors.New("it is not the content"))
+		return d.c.unreadable(r, resp, errors.New("not the content"))
 	}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxFault))
 	return d.c.fault(r, resp, parseFault(body))

@@ -40,7 +40,7 @@ type template struct {
 
 func (t *template) check() error {
 	if t.Categories == nil {
-		return errors.New("it is not a template: no categories")
+		return errors.New("no template categories")
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 type ChangedError struct{ Op, CategoryID string }
 
 func (e *ChangedError) Error() string {
-	return fmt.Sprintf("%s %s: not done, because another user changed the category meanwhile", e.Op, e.CategoryID)
+	return fmt.Sprintf("%s %s: not changed, because another user changed the category in the meantime", e.Op, e.CategoryID)
 }
 
 // CategoryInUse returns a category with the extensions in use. It requires an admin.

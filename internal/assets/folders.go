@@ -41,7 +41,7 @@ func (f *Folder) UnmarshalJSON(data []byte) error {
 
 func (f *Folder) check() error {
 	if f.ID == "" {
-		return errors.New("it is not a folder: no id")
+		return errors.New("no folder ID")
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func (c *Client) Branch(ctx context.Context, id string, depth int) ([]Folder, er
 	}
 	way := top.wayTo(id)
 	if way == nil {
-		return nil, fmt.Errorf("read branch of folder %s: the answer does not hold the folder", id)
+		return nil, fmt.Errorf("read branch of folder %s: the response does not contain the folder", id)
 	}
 	return way, nil
 }
@@ -192,7 +192,7 @@ type created struct {
 
 func (c *created) check() error {
 	if c.ID == "" {
-		return errors.New("it has no id")
+		return errors.New("no ID")
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func (r Rendition) name() (string, error) {
 		r.Format = WebP
 	}
 	if r.Width < 1 || r.Height < 0 || !slices.Contains(ImageFormats(), r.Format) {
-		return "", fmt.Errorf("no such rendition of an image: %d × %d as %q (formats: %v)", r.Width, r.Height, r.Format, ImageFormats())
+		return "", fmt.Errorf("unsupported rendition: %d × %d as %q (formats: %v)", r.Width, r.Height, r.Format, ImageFormats())
 	}
 	if r.Height == 0 {
 		return fmt.Sprintf("%d.%s", r.Width, r.Format), nil
@@ -60,7 +60,7 @@ func (a Asset) ImageURL(r Rendition) (string, error) {
 	}
 	base, isFile := strings.CutSuffix(a.URL, "/file")
 	if !isFile {
-		return "", fmt.Errorf("asset %s: its URL does not end in /file, so the URL of a rendition is unknown", a.ID)
+		return "", fmt.Errorf("asset %s: the rendition URL is unknown, because the asset URL does not end in /file", a.ID)
 	}
 	return base + "/images/" + name, nil
 }
@@ -130,7 +130,7 @@ type ImageQuality struct {
 
 func (q *ImageQuality) check() error {
 	if q.Format == "" || q.Quality < 1 || q.Quality > 100 {
-		return errors.New("it is not the quality of a format of images")
+		return errors.New("no image quality")
 	}
 	return nil
 }

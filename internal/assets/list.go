@@ -75,7 +75,7 @@ func (o ListOptions) age(a *wireAsset) time.Time {
 // if many are added meanwhile.
 func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Asset, error] {
 	if (o.CategoryID == "") == (o.FolderID == "") {
-		return failed[Asset](errors.New("list assets: needs a category or a folder, and not both"))
+		return failed[Asset](errors.New("list assets: needs either a category or a folder"))
 	}
 	subject := "of folder " + o.FolderID
 	query := c.inWorkspace()

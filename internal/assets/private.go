@@ -107,7 +107,7 @@ func tokenForm(secret string) *payload {
 	}
 }
 
-var errNoCookie = errors.New("it sets no cookie for private access")
+var errNoCookie = errors.New("the response sets no cookie for private access")
 
 // An accessCookie is in the head of an answer, whose body does not matter.
 type accessCookie struct{ cookie *http.Cookie }

@@ -27,7 +27,7 @@ func (p Public) IsThere() bool { return p.Status >= 200 && p.Status < 300 }
 func (c *Client) Public(ctx context.Context, rawURL string) (Public, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Host == "" {
-		return Public{}, errors.New("check URL: it is not absolute")
+		return Public{}, errors.New("check URL: the URL is not absolute")
 	}
 	r := request{op: "check URL", subject: outbound.Origin(u) + u.EscapedPath(), route: "(asset url)"}
 	if err := c.delivery.check(u); err != nil {

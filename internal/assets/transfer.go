@@ -101,7 +101,7 @@ const namesRoute = "/assets/namesExist"
 // NamesTaken returns those of several names, with their extensions, that assets
 // in a place have already.
 func (c *Client) NamesTaken(ctx context.Context, in Target, names ...string) ([]string, error) {
-	const op = "look for names"
+	const op = "check names"
 	target, err := in.body(op)
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ type nameList []string
 
 func (n *nameList) check() error {
 	if *n == nil {
-		return errors.New("it is not a list")
+		return errors.New("not a list")
 	}
 	return nil
 }

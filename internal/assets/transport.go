@@ -16,7 +16,7 @@ import (
 )
 
 // ErrReadOnly says that a client made for reading was asked to write.
-var ErrReadOnly = errors.New("refused: this client only reads")
+var ErrReadOnly = errors.New("rejected: this client only reads")
 
 const (
 	// ResponseTimeout is how long the service may think about a request that

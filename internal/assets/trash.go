@@ -98,7 +98,7 @@ type restorabilities struct {
 
 func (r *restorabilities) check() error {
 	if r.Assets == nil {
-		return errors.New("it has no assets")
+		return errors.New("no assets")
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ type Workspace struct {
 
 func (w *Workspace) check() error {
 	if w.ID == "" {
-		return errors.New("it is not a workspace: no id")
+		return errors.New("no workspace ID")
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func (c *Client) DeleteWorkspace(ctx context.Context, id, name string) error {
 		return fmt.Errorf("delete workspace %s: %w in the environment", id, fs.ErrNotExist)
 	}
 	if all[i].Name != name {
-		return fmt.Errorf("delete workspace %s: not done, for its name is %q and not %q", id, all[i].Name, name)
+		return fmt.Errorf("delete workspace %s: not deleted, because its name is %q, not %q", id, all[i].Name, name)
 	}
 	return c.do(ctx, &request{
 		op: "delete workspace", subject: id,

@@ -14,7 +14,7 @@ import (
 )
 
 // errWorse says that the comparison failed.
-var errWorse = errors.New("something is worse than before: see above")
+var errWorse = errors.New("assetferry got worse: see the comparison above")
 
 // A duel measures this checkout, as it is, against a commit: each with the harness and the
 // program of its own, since flags and the database differ between versions.
@@ -78,7 +78,7 @@ func (d duel) measure(ctx context.Context, s side) (results []result, err error)
 	file := s.harness + ".json"
 	err = command(ctx, s.root, s.harness, "-program", s.program, "-scale", strconv.Itoa(d.scale), "-only", d.only, "-json", file)
 	if err != nil && strings.Contains(err.Error(), "flag provided but not defined: -json") {
-		return nil, errors.New("the bench of that commit has no flag -json, so there is nothing to compare with: choose a later commit")
+		return nil, errors.New("the benchmark of that commit has no flag -json: choose a later commit")
 	}
 	if err != nil {
 		return nil, err

@@ -94,7 +94,7 @@ func (b *bench) all(only *regexp.Regexp) (all []row, err error) {
 		}
 	}
 	if failed > 0 {
-		return all, fmt.Errorf("figures that could not be measured: %d", failed)
+		return all, fmt.Errorf("figures not measured: %d", failed)
 	}
 	return all, context.Cause(b.ctx)
 }
@@ -108,7 +108,7 @@ func (b *bench) machine() string {
 		text += "; load " + strings.Fields(string(load))[0]
 	}
 	if b.scale > 1 {
-		text += fmt.Sprintf("; NUMBERS OF OBJECTS DIVIDED BY %d", b.scale)
+		text += fmt.Sprintf("; OBJECT COUNTS DIVIDED BY %d", b.scale)
 	}
 	return text
 }

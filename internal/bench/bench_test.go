@@ -94,7 +94,7 @@ func TestServiceChecksWhatArrives(t *testing.T) {
 		t.Error("refused an object of the library")
 	}
 	s.keep(theCategory, "photo-0000001.jpg", stamp, 20)
-	if err := s.check(2); err == nil || !strings.Contains(err.Error(), "1 objects arrived, want 2; 1 more than once, 1 are not") {
+	if err := s.check(2); err == nil || !strings.Contains(err.Error(), "got 1 objects, want 2; 1 duplicates, 1 not in the library") {
 		t.Errorf("got %v", err)
 	}
 }

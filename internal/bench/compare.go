@@ -70,7 +70,7 @@ func (c *comparison) judge() {
 			allowed += was / 100
 		}
 		if ok && c.Now[name] > allowed {
-			c.Failure = append(c.Failure, fmt.Sprintf("%s: %d, and %d before", name, c.Now[name], was))
+			c.Failure = append(c.Failure, fmt.Sprintf("%s: %d, %d before", name, c.Now[name], was))
 		}
 	}
 }

@@ -19,12 +19,12 @@ func TestCompare(t *testing.T) {
 		"slower by a third":     {[]result{of("plan", 1, 10, 0), of("plan", 2, 10, 0)}, []result{of("plan", 1.3, 10, 0), of("plan", 2.7, 10, 0)}, "1.33 times the processor time"},
 		"slower once":           {[]result{of("plan", 1, 1, 0), of("plan", 1, 1, 0), of("plan", 1, 1, 0)}, []result{of("plan", 9, 1, 0), of("plan", 1, 1, 0), of("plan", 1, 1, 0)}, ""},
 		"too short to tell":     {[]result{of("plan", .05, 10, 0), of("plan", .05, 10, 0)}, []result{of("plan", .1, 10, 0), of("plan", .1, 10, 0)}, ""},
-		"one more statement":    {[]result{of("plan", 1, 10, 0), of("plan", 1, 10, 0)}, []result{of("plan", 1, 11, 0), of("plan", 1, 11, 0)}, "statements: 11, and 10 before"},
+		"one more statement":    {[]result{of("plan", 1, 10, 0), of("plan", 1, 10, 0)}, []result{of("plan", 1, 11, 0), of("plan", 1, 11, 0)}, "statements: 11, 10 before"},
 		"one statement less":    {[]result{of("plan", 1, 10, 0), of("plan", 1, 10, 0)}, []result{of("plan", 1, 9, 0), of("plan", 1, 9, 0)}, ""},
 		"few allocations more":  {[]result{of("plan", 1, 10, 500), of("plan", 1, 10, 500)}, []result{of("plan", 1, 10, 505), of("plan", 1, 10, 505)}, ""},
-		"many allocations more": {[]result{of("plan", 1, 10, 500), of("plan", 1, 10, 500)}, []result{of("plan", 1, 10, 506), of("plan", 1, 10, 506)}, "allocations: 506, and 500 before"},
+		"many allocations more": {[]result{of("plan", 1, 10, 500), of("plan", 1, 10, 500)}, []result{of("plan", 1, 10, 506), of("plan", 1, 10, 506)}, "allocations: 506, 500 before"},
 		"statements that vary":  {[]result{of("plan", 1, 10, 0), of("plan", 1, 11, 0)}, []result{of("plan", 1, 12, 0), of("plan", 1, 12, 0)}, ""},
-		"of another name":       {[]result{of("quiet night", 1, 10, 0), of("quiet night", 1, 10, 0)}, []result{of("plan", 9, 11, 0), of("plan", 9, 11, 0)}, "none"},
+		"of another name":       {[]result{of("unchanged sync", 1, 10, 0), of("unchanged sync", 1, 10, 0)}, []result{of("plan", 9, 11, 0), of("plan", 9, 11, 0)}, "none"},
 		"failed once to appear": {[]result{of("plan", 1, 10, 0), {}}, []result{of("plan", 9, 11, 0), of("plan", 9, 11, 0)}, "none"},
 	} {
 		runs := func(results []result) (all [][]result) {

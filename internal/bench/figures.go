@@ -20,8 +20,8 @@ var figures = []figure{
 	{"latency 20 ms", func(b *bench) ([]row, error) { return b.underLatency(20 * time.Millisecond) }},
 	{"latency 50 ms", func(b *bench) ([]row, error) { return b.underLatency(50 * time.Millisecond) }},
 	{"plan", (*bench).plan},
-	{"quiet night, 2,000 folders", func(b *bench) ([]row, error) { return b.quietSync(2000) }},
-	{"quiet night, one folder", func(b *bench) ([]row, error) { return b.quietSync(1) }},
+	{"unchanged sync, 2,000 folders", func(b *bench) ([]row, error) { return b.quietSync(2000) }},
+	{"unchanged sync, one folder", func(b *bench) ([]row, error) { return b.quietSync(1) }},
 	{"flat memory", (*bench).flatMemory},
 	{"resume", (*bench).resume},
 	{"large asset", (*bench).largeAsset},
@@ -113,7 +113,7 @@ func (b *bench) underLatency(latency time.Duration) ([]row, error) {
 	limit := float64(atOnce) / latency.Seconds()
 	got := rate(l.objects, ours.Wall)
 	return []row{{
-		figure:   fmt.Sprintf("the same at %v a request, both sides", latency),
+		figure:   fmt.Sprintf("the same at %v per request, on both sides", latency),
 		baseline: fmt.Sprintf("%d / %v = %.0f assets/s; bare loop %.0f", atOnce, latency, limit, rate(few.objects, bare.Wall)),
 		measured: fmt.Sprintf("%.0f assets/s, %.0f %%", got, 100*got/limit),
 		must:     "85 %", ok: got >= .85*limit, took: ours,
@@ -167,24 +167,24 @@ func (b *bench) quietSync(folders int) ([]row, error) {
 		}
 		compared = w.service.requests.Load() - requests
 		if w.service.uploads.Load() > 0 {
-			return errors.New("something was sent")
+			return errors.New("the sync uploaded something")
 		}
 		baseline, err = w.sync(copyName, "--size-only")
 		return err
 	})
 	return []row{{
-		figure: fmt.Sprintf("quiet night, %d objects, folders: %d", l.objects, folders), baseline: baseline,
+		figure: fmt.Sprintf("unchanged sync, %d objects, folders: %d", l.objects, folders), baseline: baseline,
 		measured: fmt.Sprintf("%s, %s CPU, %d list requests, %d at the destination", seconds(u.Wall), seconds(u.CPU), lists, requests),
 		must:     "25 s, 150 MB, 1,000 lists, 2 at the destination",
 		ok:       u.Wall <= 25*time.Second && u.RSS <= 150e6 && lists <= 1000 && requests <= 2, took: u,
 	}, {
-		figure:   fmt.Sprintf("the same, and 1/30 of the assets compared, folders: %d", folders),
+		figure:   fmt.Sprintf("the same with 1/30 of the assets compared, folders: %d", folders),
 		measured: fmt.Sprintf("%s, %s CPU, %d requests at the destination", seconds(shared.Wall), seconds(shared.CPU), compared),
 		must:     "150 MB", ok: shared.RSS <= 150e6, took: shared,
 	}}, err
 }
 
-// flatMemory compares peaks at three sizes, of a plan and of a quiet night.
+// flatMemory compares peaks at three sizes, of a plan and of a unchanged sync.
 func (b *bench) flatMemory() (rows []row, err error) {
 	sizes := []int{100_000 / b.scale, million / b.scale, 5 * million / b.scale}
 	var plans, days []int64
@@ -213,7 +213,7 @@ func (b *bench) flatMemory() (rows []row, err error) {
 	for _, of := range []struct {
 		what  string
 		peaks []int64
-	}{{"plan", plans}, {"quiet night", days}} {
+	}{{"plan", plans}, {"unchanged sync", days}} {
 		ratio := float64(of.peaks[2]) / float64(of.peaks[0])
 		rows = append(rows, row{
 			figure:   fmt.Sprintf("RSS of a %s at %v objects", of.what, sizes),
@@ -257,7 +257,7 @@ func (b *bench) resume() ([]row, error) {
 		if at := w.service.upload.at.Load(); at != nil {
 			first = at.Sub(began)
 		} else {
-			err = errors.Join(err, errors.New("nothing was left to send"))
+			err = errors.Join(err, errors.New("the first run uploaded everything before the kill"))
 		}
 		cut = total(w)
 		return err
@@ -326,7 +326,7 @@ func (b *bench) statePath() ([]row, error) {
 	thousand := float64(syncs) * 1000 / float64(l.objects)
 	measured := fmt.Sprintf("%.0f bytes, %.1f syncs per 1,000", each, thousand)
 	if syncs < 0 {
-		measured = fmt.Sprintf("%.0f bytes; syncs are counted where there is strace", each)
+		measured = fmt.Sprintf("%.0f bytes; counting syncs needs strace", each)
 	}
 	return []row{{
 		figure:   fmt.Sprintf("state database after %d assets with keys of %d bytes", l.objects, len(l.key(0))),
@@ -334,7 +334,7 @@ func (b *bench) statePath() ([]row, error) {
 	}}, err
 }
 
-// start is how long it takes from the start of a process to its first request, the best
+// start is how long it takes from the process start to first request, the best
 // of several starts.
 func (b *bench) start() ([]row, error) {
 	l := library{objects: 10, folders: 1, size: small}
@@ -362,7 +362,7 @@ func (b *bench) start() ([]row, error) {
 		return nil
 	})
 	return []row{{
-		figure: "start of a process to its first request", baseline: fmt.Sprintf("%d ms for version", version.Milliseconds()),
+		figure: "process start to first request", baseline: fmt.Sprintf("%d ms for version", version.Milliseconds()),
 		measured: fmt.Sprintf("%d ms", best.Milliseconds()), must: "100 ms", ok: best <= 100*time.Millisecond,
 	}}, err
 }
@@ -438,7 +438,7 @@ func (b *bench) comparers() (rows []row, err error) {
 				return err
 			}
 			if !bytes.Contains(output, []byte(c.says)) {
-				return fmt.Errorf("%s: it does not say %q: %s", c.command, c.says, output)
+				return fmt.Errorf("%s: the output lacks %q: %s", c.command, c.says, output)
 			}
 			rows = append(rows, row{
 				figure: fmt.Sprintf("%s, %d assets", c.command, l.objects), measured: fmt.Sprintf("%s, %s CPU", seconds(u.Wall), seconds(u.CPU)),
@@ -478,7 +478,7 @@ func (b *bench) localDirectory() (rows []row, err error) {
 			measured: fmt.Sprintf("%s, %s CPU", seconds(u.Wall), seconds(u.CPU)),
 			must:     "15 s, 300 MB", ok: u.Wall <= 15*time.Second && u.RSS <= 300e6, took: u,
 		}, {
-			figure:   "a whole plan of it",
+			figure:   "a full plan of this directory",
 			measured: fmt.Sprintf("%s, %s CPU", seconds(plan.Wall), seconds(plan.CPU)),
 			must:     "300 MB", ok: plan.RSS <= 300e6, took: plan,
 		}}

@@ -15,7 +15,7 @@ const listMode = "list"
 
 func list(ctx context.Context, args []string) error {
 	if len(args) != 2 {
-		return errors.New("list needs a way and a directory")
+		return errors.New("list needs a method and a directory")
 	}
 	n, dir := 0, args[1]
 	if args[0] == "bare" {

@@ -42,13 +42,13 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	f := flag.NewFlagSet("bench", flag.ExitOnError)
-	only := f.String("only", "", "measure the figures alone whose name this `pattern` matches")
-	scale := f.Int("scale", 1, "divide all numbers of objects, for a quick look; the table says so")
-	program := f.String("program", "", "measure this `file` instead of building the program")
+	only := f.String("only", "", "measure only the figures whose names match this `pattern`")
+	scale := f.Int("scale", 1, "divide all object counts, for a quick check; the table shows the divisor")
+	program := f.String("program", "", "measure this program `file` instead of building one")
 	keep := f.Bool("keep", false, "keep the folder with state databases and files")
-	file := f.String("json", "", "write the results to this `file`, too")
+	file := f.String("json", "", "also write the results to this `file`")
 	against := f.String("against", "", "compare this checkout with a `commit`, in pairs of runs")
-	pairs := f.Int("pairs", 5, "measure so many pairs with -against")
+	pairs := f.Int("pairs", 5, "number of pairs for -against")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func runAgainst(ctx context.Context, d duel, file string) (err error) {
 		if !writeComparisons(os.Stdout, all) {
 			return nil
 		}
-		fmt.Fprintln(d.note, "something is worse: measuring once more")
+		fmt.Fprintln(d.note, "a figure got worse: measuring again")
 	}
 	return errWorse
 }

@@ -31,7 +31,7 @@ func (w *world) rclone(bucket string) string {
 // sync has the peer compare the bucket with another one, and change nothing.
 func (w *world) sync(other string, args ...string) (text string, err error) {
 	if w.peer.path == "" {
-		return "rclone is not here", nil
+		return "rclone is not installed", nil
 	}
 	lists := w.bucket.lists.Load()
 	u, _, err := w.runWell(w.peer.path, append([]string{"sync", "--dry-run", "--quiet", "--config", "", w.rclone(bucketName), w.rclone(other)}, args...)...)

@@ -90,7 +90,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasPrefix(route, "GET /folders"):
 		s.showFolders(w, strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/folders"), "/"))
 	default:
-		http.Error(w, `{"message":"not known here"}`, http.StatusNotImplemented)
+		http.Error(w, `{"message":"unknown route"}`, http.StatusNotImplemented)
 	}
 }
 
@@ -138,7 +138,7 @@ func (s *service) take(w http.ResponseWriter, r *http.Request) {
 		}
 		n, ok := s.keep(container, part.FileName(), string(stamp), stampLength+rest)
 		if !ok {
-			http.Error(w, `{"message":"not of the library"}`, http.StatusBadRequest)
+			http.Error(w, `{"message":"not in the library"}`, http.StatusBadRequest)
 			return
 		}
 		s.uploads.Add(1)
@@ -282,7 +282,7 @@ func (s *service) check(want int) error {
 		}
 	}
 	if len(s.seen) != want || doubled > 0 || s.wrong > 0 {
-		return fmt.Errorf("%d objects arrived, want %d; %d more than once, %d are not of the library", len(s.seen), want, doubled, s.wrong)
+		return fmt.Errorf("got %d objects, want %d; %d duplicates, %d not in the library", len(s.seen), want, doubled, s.wrong)
 	}
 	return nil
 }

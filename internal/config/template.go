@@ -125,9 +125,9 @@ func (t Template) encodeJobs(d *draft) {
 	d.prose("", templateJobs)
 	j := t.Job
 	if j == nil {
-		d.line(false, "", "default_job: nightly")
+		d.line(false, "", "default_job: photos")
 		d.line(false, "", "jobs:")
-		d.line(false, "  ", "nightly:")
+		d.line(false, "  ", "photos:")
 		d.line(false, "    ", "source: ./photos")
 		d.line(false, "    ", "exclude: ["+quote("drafts/**")+"]")
 		return

@@ -61,7 +61,7 @@ func TestTemplateHasEverySetting(t *testing.T) {
 				t.Errorf("%s: %s is not explained", name, k.Name)
 			}
 		}
-		if got := s.Jobs["nightly"]; got.Source != "photos" || len(got.settings) != 1 {
+		if got := s.Jobs["photos"]; got.Source != "photos" || len(got.settings) != 1 {
 			t.Errorf("%s: the job is %+v", name, got)
 		}
 		n, isThere := s.Destinations[TemplateName]

@@ -46,7 +46,7 @@ func (c columns) find(name string) (is column, order int, ok bool) {
 }
 
 // Word returns our name for a column of a table, which is usually the same. Besides metadata fields it
-// may be key, address, path, size, modified, digest or content_type, which identify the object of a
+// may be key, address, path, size, modified, checksum or content_type, which identify the object of a
 // row.
 func (m *Mapping) Word(name string) string {
 	if c, _, ok := m.usable().columns.find(name); ok {
@@ -57,7 +57,7 @@ func (m *Mapping) Word(name string) string {
 
 // findsRows reports whether a word identifies the object of a row, and is no metadata.
 func findsRows(word string) bool {
-	return slices.Contains([]string{"key", "path", "size", "modified", "digest", "content_type"}, word)
+	return slices.Contains([]string{"key", "path", "size", "modified", "checksum", "content_type"}, word)
 }
 
 // isNamed reports whether users choose the field names of a metadata source, so that columns apply.

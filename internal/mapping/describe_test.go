@@ -225,7 +225,7 @@ func TestChecksums(t *testing.T) {
 	} {
 		m := mustMap(t, "rules: "+rules, Options{})
 		if before, same := seen[m.Checksum()]; same != strings.Contains(rules, "folder") {
-			t.Errorf("%s and %s have digest %s", before, rules, m.Checksum())
+			t.Errorf("%s and %s have checksum %s", before, rules, m.Checksum())
 		}
 		seen[m.Checksum()] = rules
 	}

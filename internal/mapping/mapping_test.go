@@ -54,7 +54,7 @@ func harbour() Object {
 		Found: metadata.Found{
 			metadata.FromTable:   fields("alt", "Ships at a quay", "Rights holder", "Ida Berg"),
 			metadata.FromSidecar: fields("tags", "harbour", "tags", "Ships", "category", "Pictures"),
-			metadata.FromStorage:  fields("department", "press"),
+			metadata.FromStorage: fields("department", "press"),
 			metadata.FromXMP:     fields("title", "Harbour", "caption", "The old harbour before it burnt down"),
 			metadata.FromIPTC:    fields("caption", "The old harbour", "tags", "sea", "iptc.By-lineTitle", "Staff"),
 			metadata.FromEXIF:    fields("created", "2019-08-07T10:11:12+02:00", "latitude", "59.9", "longitude", "10.7", "exif.Make", "Canon"),

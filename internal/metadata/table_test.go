@@ -144,7 +144,7 @@ func TestKeysInAnotherUnicodeForm(t *testing.T) {
 	}
 }
 
-const long1MiB = "the row that begins here is longer than 1 MiB; is a quote not closed?"
+const long1MiB = "the row that begins here is longer than 1 MiB; check for a missing quote"
 
 // mistakesIn opens a table that has some, whether or not it says something besides.
 func mistakesIn(t *testing.T, path string) *tabular.Mistakes {
@@ -180,17 +180,17 @@ func TestMistakes(t *testing.T) {
 		{"nameless.csv", "key,,\n", []string{"1:5: an attribute or a column needs a name"}},
 		{"ours.csv", "key,assetferry\n", []string{"1:5: the attribute assetferry is reserved for assetferry"}},
 		{"latin.csv", "key,pla\xe7e\n", []string{"1:5: the name is not in UTF-8; save the table as UTF-8"}},
-		{"open.csv", "key,\"year\n\n", []string{"2:2: the quotes of the row that begins in line 1 do not match"}},
+		{"open.csv", "key,\"year\n\n", []string{"2:2: the row that begins in line 1 has unmatched quotes"}},
 		{"utf16.csv", "\xff\xfek\x00", []string{"1:1: the table is in UTF-16; save it as UTF-8"}},
 		{"utf16.jsonl", "\xfe\xff\x00k", []string{"1:1: the table is in UTF-16; save it as UTF-8"}},
 		{"rows.csv", "key,description\na.jpg\n,x\na\"b,c\nb.jpg,caf\xe9\nc.jpg,\"x\ny\" z\nd.jpg,fine\ne.jpg,\"" + long + "\"\n", []string{
-			"2:1: the row has 1 field where the header has 2; each must be there, even if it is empty",
+			"2:1: the row has 1 field, but the header has 2; write each field, even if it is empty",
 			"3:1: the key is missing",
-			`4:2: a " within a field: put the field into quotes, and write each " in it twice`,
+			`4:2: a " in a field: put the field into quotes, and double each " in it`,
 			"5:7: the text is not in UTF-8; save the table as UTF-8",
-			"7:2: the quotes of the row that begins in line 6 do not match",
+			"7:2: the row that begins in line 6 has unmatched quotes",
 		}},
-		{"unclosed.csv", "key,description\na.jpg,\"x\nb.jpg,y\n", []string{"3:9: the quotes of the row that begins in line 2 do not match"}},
+		{"unclosed.csv", "key,description\na.jpg,\"x\nb.jpg,y\n", []string{"3:9: the row that begins in line 2 has unmatched quotes"}},
 		{"keys.csv", "key\na.jpg\n\nb.jpg\n\na.jpg\nb.jpg\n./a.jpg\n", []string{
 			`6:1: the key "a.jpg" already has a row in line 2`,
 			`7:1: the key "b.jpg" already has a row in line 4`,
@@ -206,7 +206,7 @@ func TestMistakes(t *testing.T) {
 			`5:1: not a JSON object such as {"key": "a.jpg", "description": "A quay"}`,
 			"6:15: not JSON: the object is not closed",
 			"7:16: not JSON: invalid character '}' looking for beginning of object key string",
-			"8:16: something follows the object; each has a line of its own",
+			"8:16: data follows the object; each object needs its own line",
 			`9:16: duplicate field "alt"`,
 			"10:30: a list may contain only texts, numbers, true and false",
 			`11:2: "abc" is not a SHA-256 checksum of 64 hexadecimal digits`,
@@ -513,7 +513,7 @@ func TestWhatObjectsAreKnownBy(t *testing.T) {
 		"address.csv": "Address,Alt Text\n/a/b.jpg,A quay\n/given,Given\n",
 		"a.jsonl":     `{"address": "/a/b.jpg", "alt": "A quay"}` + "\n" + `{"oldAddress": "/given", "Alt-Text": "Given"}`,
 		"digest.tsv":  "SHA-256\talt\n" + strings.ToUpper(abc) + "\tA quay\n",
-		"d.jsonl":     `{"digest": "` + abc + `", "alt": "A quay"}`,
+		"d.jsonl":     `{"checksum": "` + abc + `", "alt": "A quay"}`,
 		"all.jsonl":   `{"key": "a/b.jpg", "alt": "A quay", "address": "/x", "sha256": "x"}`,
 	} {
 		table := open(t, write(t, name, content))

@@ -15,7 +15,7 @@ func (t *Table) meaningOf(written string) (is string, by by) {
 			return written, byKey
 		case string(byAddress):
 			return written, byAddress
-		case "digest":
+		case "checksum":
 			return written, byChecksum
 		}
 		return written, ""
@@ -23,7 +23,7 @@ func (t *Table) meaningOf(written string) (is string, by by) {
 	switch f := folded(written); {
 	case strings.EqualFold(written, string(byKey)):
 		return string(byKey), byKey
-	case f == string(byChecksum), f == "digest":
+	case f == string(byChecksum), f == "checksum":
 		return written, byChecksum
 	}
 	if is = FieldName(written); is == string(byAddress) {

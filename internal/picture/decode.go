@@ -38,12 +38,12 @@ func decoder(kind header.Kind) func(io.Reader) (image.Image, error) {
 	return nil
 }
 
-// decode reads a picture of no more than so many pixels. The caller has the memory that it
-// takes until it calls release.
+// decode returns the image in content. An image of more than most pixels is an error. The caller
+// must call release when it no longer uses the memory of the image.
 func decode(ctx context.Context, content []byte, most int) (m image.Image, release func(), err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("%w: the decoder gave up: %v", ErrBroken, v)
+			err = fmt.Errorf("%w: the decoder failed: %v", ErrBroken, v)
 		}
 		if err != nil && release != nil {
 			release()
@@ -55,7 +55,7 @@ func decode(ctx context.Context, content []byte, most int) (m image.Image, relea
 	case read == nil && kind == "":
 		return nil, nil, ErrType
 	case read == nil:
-		return nil, nil, fmt.Errorf("%w: it is %s", ErrType, kind)
+		return nil, nil, fmt.Errorf("%w: %s", ErrType, kind)
 	case kind == header.WebP:
 		content = firstFrame(content)
 	}
@@ -64,7 +64,7 @@ func decode(ctx context.Context, content []byte, most int) (m image.Image, relea
 		return nil, nil, classified(kind, err)
 	}
 	if width > most/height {
-		return nil, nil, fmt.Errorf("%w: it has %d × %d pixels, and no more than %d are decoded", ErrTooLarge, width, height, most)
+		return nil, nil, fmt.Errorf("%w: %d × %d pixels exceed the limit of %d pixels", ErrTooLarge, width, height, most)
 	}
 	release, err = pixels.Hold(ctx, pixels.Cost(bytes.NewReader(content), int64(len(content)), width, height))
 	if errors.Is(err, pixels.ErrTooLarge) {
@@ -75,35 +75,36 @@ func decode(ctx context.Context, content []byte, most int) (m image.Image, relea
 	if m, err = read(bytes.NewReader(content)); err != nil {
 		return nil, release, classified(kind, err)
 	}
-	if m.Bounds().Empty() { // the first frame of an animation may be
-		return nil, release, fmt.Errorf("%w: nothing is in it", ErrBroken)
+	if m.Bounds().Empty() { // possible for the first frame of an animation
+		return nil, release, fmt.Errorf("%w: the first frame is empty", ErrBroken)
 	}
 	return m, release, nil
 }
 
-// classified tells what the decoders do not know from what is wrong.
+// classified returns an error of a decoder as ErrType if the decoder does not support the image,
+// and as ErrBroken otherwise.
 func classified(kind header.Kind, err error) error {
 	_, isJPEG := errors.AsType[jpeg.UnsupportedError](err)
 	_, isPNG := errors.AsType[png.UnsupportedError](err)
 	_, isTIFF := errors.AsType[tiff.UnsupportedError](err)
 	switch {
 	case errors.Is(err, header.ErrUnknown):
-		return fmt.Errorf("%w: the size of this %s cannot be told", ErrType, kind)
+		return fmt.Errorf("%w: this %s has an unknown size", ErrType, kind)
 	case isJPEG, isPNG, isTIFF, errors.Is(err, bmp.ErrUnsupported):
 		return fmt.Errorf("%w: %w", ErrType, err)
 	}
 	return fmt.Errorf("%w: %w", ErrBroken, err)
 }
 
-// Chunks of WebP begin with a name and a length.
+// A chunk of WebP begins with a name and a length.
 const (
 	webpStart = 12 // RIFF, the length of all, WEBP
 	webpHead  = 8
 	frameHead = 16 // place, size and duration of a frame
 )
 
-// firstFrame makes a WebP of its own of the first frame of an animation, which the decoder
-// does not know. Everything else it gives as it is.
+// firstFrame returns a WebP file with only the first frame of an animation, because the decoder
+// does not support animations. It returns other content unchanged.
 func firstFrame(content []byte) []byte {
 	for at := webpStart; len(content)-at >= webpHead; {
 		length := int64(binary.LittleEndian.Uint32(content[at+4:]))
@@ -119,7 +120,7 @@ func firstFrame(content []byte) []byte {
 	return content
 }
 
-// still puts a frame into a file.
+// still returns a WebP file with one frame.
 func still(frame []byte) []byte {
 	const hasAlpha = 0x10
 	chunks := frame[frameHead:]

@@ -17,8 +17,8 @@ const (
 	leastSide    = 64      // in pixels; models see nothing in less
 )
 
-// encode makes a file of a picture, as well as the limits allow: quality is given up first,
-// and then size.
+// encode returns an image as a file within the limits. It reduces the quality first, and then the
+// size.
 func encode(ctx context.Context, m image.Image, drawing bool, limits Limits) (Picture, error) {
 	for side := limits.Side; ; side = side * 3 / 4 {
 		m = shrink(m, side)
@@ -35,19 +35,19 @@ func encode(ctx context.Context, m image.Image, drawing bool, limits Limits) (Pi
 			}
 		}
 		if side <= leastSide {
-			return Picture{}, fmt.Errorf("%w: even with a side of %d pixels it takes more than %d bytes", ErrTooLarge, max(m.Bounds().Dx(), m.Bounds().Dy()), limits.Bytes)
+			return Picture{}, fmt.Errorf("%w: scaled to %d pixels, it still exceeds %d bytes", ErrTooLarge, max(m.Bounds().Dx(), m.Bounds().Dy()), limits.Bytes)
 		}
 	}
 }
 
-// A try is one way to encode a picture.
+// A try is one way to encode an image.
 type try struct {
 	kind   string
 	most   int64 // bytes
 	encode func(*bytes.Buffer) error
 }
 
-// tries are the ways to encode a picture in one size, the best first.
+// tries returns the ways to encode an image in one size, the best first.
 func tries(m image.Image, drawing bool, limits Limits) []try {
 	var all []try
 	takesJPEG := slices.Contains(limits.Types, JPEG)
@@ -67,7 +67,7 @@ func tries(m image.Image, drawing bool, limits Limits) []try {
 	return all
 }
 
-// visible gives a picture without colours behind what is fully transparent.
+// visible returns an image without the colours of fully transparent pixels.
 func visible(m image.Image) image.Image {
 	if _, ok := m.(*image.Paletted); ok {
 		return m
@@ -77,7 +77,7 @@ func visible(m image.Image) image.Image {
 	return seen
 }
 
-// onWhite gives a picture without anything transparent.
+// onWhite returns an image on a white background.
 func onWhite(m image.Image) *image.RGBA {
 	flat := image.NewRGBA(image.Rectangle{Max: m.Bounds().Size()})
 	draw.Draw(flat, flat.Rect, image.White, image.Point{}, draw.Src)

@@ -10,9 +10,9 @@ import (
 	"assetferry/internal/metadata"
 )
 
-// shrink gives a picture whose longer side is no longer than that. While it is twice as long
-// or more it is halved, which makes one pixel of four, and takes little memory beside that
-// of the picture; better kernels take 32 bytes for each pixel in between.
+// shrink returns an image with a longer side of at most this many pixels. It halves the image while
+// it is at least twice as large. Halving averages four pixels into one and needs little extra
+// memory; better kernels need 32 bytes for each intermediate pixel.
 func shrink(m image.Image, side int) image.Image {
 	for {
 		width, height := m.Bounds().Dx(), m.Bounds().Dy()
@@ -29,8 +29,8 @@ func shrink(m image.Image, side int) image.Image {
 
 func scaled(length, to, from int) int { return max(1, (length*to+from/2)/from) }
 
-// orientation reads how a picture is to be turned, in the numbers of EXIF: 1 is upright.
-// What is missing, damaged or out of range counts as that.
+// orientation returns the EXIF orientation of an image; 1 is upright. It returns 1 if the value is
+// missing, damaged or out of range.
 func orientation(content []byte) int {
 	found, _, err := metadata.Embedded(bytes.NewReader(content), int64(len(content)))
 	values := found[metadata.FromEXIF]["exif.Orientation"]
@@ -40,7 +40,7 @@ func orientation(content []byte) int {
 	return int(values[0][0] - '0')
 }
 
-// turn gives a picture upright.
+// turn returns an image rotated and flipped to be upright.
 func turn(m image.Image, orientation int) image.Image {
 	if orientation == 1 {
 		return m

@@ -1,10 +1,9 @@
-// Package picture makes of a picture what an AI model takes: a JPEG or PNG, upright, no
-// larger than the model looks at, and with nothing in it that is not to be seen. Positions,
-// names, dates and thumbnails of what it was made of stay behind, because every picture is
-// encoded anew, also one that would have done as it was.
+// Package picture converts an image to the form that an AI model accepts: a JPEG or PNG, upright,
+// no larger than the model uses, and without metadata. It encodes every image again, even one that
+// already fits, so that GPS coordinates, names, dates and thumbnails are not sent.
 //
-// What it decodes may be hostile. No decoder is started before the header has said how many
-// pixels there are, and one that panics has found an error.
+// The content may be malicious. The package reads the number of pixels from the header before it
+// starts a decoder, and reports a panic of a decoder as an error.
 package picture
 
 import (
@@ -15,26 +14,25 @@ import (
 	"slices"
 )
 
-// What can be wrong with a picture, for errors.Is. The same picture never does better, so
-// none of them is worth another try.
+// Errors about an image, for errors.Is. Another attempt with the same image fails again.
 var (
-	ErrType     = errors.New("it is not a picture of a kind that can be read")
-	ErrTooLarge = errors.New("it is too large")
-	ErrBroken   = errors.New("it is damaged")
+	ErrType     = errors.New("the image type is not supported")
+	ErrTooLarge = errors.New("the image is too large")
+	ErrBroken   = errors.New("the image is damaged")
 )
 
-// The types that can be made.
+// Media types that this package can encode.
 const (
 	JPEG = "image/jpeg"
 	PNG  = "image/png"
 )
 
-// Limits are what a model takes; what is zero has a default.
+// Limits are the limits of a model. A zero value means the default.
 type Limits struct {
-	Bytes  int64    // the most in the file that is made; 5,000,000, which is what the documentation gives as the limit of agent models
-	Side   int      // the longest side in pixels; 1568, a guess: models that are known scale down what is larger
-	Types  []string // the media types that are taken; JPEG and PNG are what can be made, and the default
-	Pixels int      // the most in a picture that is decoded; 64 million, and no more than package pixels has memory for
+	Bytes  int64    // maximum size of the encoded file; default 5,000,000, the documented limit of agent models
+	Side   int      // maximum length of the longer side in pixels; default 1568, a guess: known models scale larger images down
+	Types  []string // accepted media types; default JPEG and PNG, the only types that this package can encode
+	Pixels int      // maximum number of pixels to decode; default 64 million; package pixels limits the memory, too
 }
 
 func (l Limits) orDefault() Limits {
@@ -53,23 +51,23 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// A Picture is one that is ready to be sent.
+// A Picture is an encoded image that can be sent.
 type Picture struct {
 	Data          []byte
-	Type          string // its media type, JPEG or PNG
-	Width, Height int    // in pixels, as it is seen
+	Type          string // media type, JPEG or PNG
+	Width, Height int    // in pixels, after the rotation
 }
 
-// Fit makes a picture that is within limits from the content of a file: JPEG, PNG, GIF,
-// WebP, BMP or TIFF, of which an animation gives its first frame. It is turned as its EXIF
-// says, and never made larger. What is transparent or has a palette stays a PNG where that
-// is small; everything else becomes a JPEG, on white.
+// Fit returns an image within limits from the content of a JPEG, PNG, GIF, WebP, BMP or TIFF file.
+// It uses the first frame of an animation, applies the EXIF orientation, and never enlarges an
+// image. A transparent image or one with a palette becomes a PNG if that is small enough. Any other
+// image becomes a JPEG on a white background.
 //
-// Errors are of ErrType, ErrTooLarge or ErrBroken, or that of the context.
+// An error is ErrType, ErrTooLarge, ErrBroken or the error of the context.
 func Fit(ctx context.Context, content []byte, limits Limits) (Picture, error) {
 	limits = limits.orDefault()
 	if !slices.Contains(limits.Types, JPEG) && !slices.Contains(limits.Types, PNG) {
-		return Picture{}, fmt.Errorf("fit picture: %w: %v are taken, and only %s and %s can be made", ErrType, limits.Types, JPEG, PNG)
+		return Picture{}, fmt.Errorf("fit picture: %w: the model accepts %v, but only %s and %s can be encoded", ErrType, limits.Types, JPEG, PNG)
 	}
 	m, release, err := decode(ctx, content, limits.Pixels)
 	if err != nil {
@@ -85,8 +83,7 @@ func Fit(ctx context.Context, content []byte, limits Limits) (Picture, error) {
 	return made, nil
 }
 
-// isDrawing reports whether a picture is of a kind that JPEG spoils: one on nothing, which
-// may be white, or one of few colours.
+// isDrawing reports whether JPEG would damage an image: a transparent image, or one with a palette.
 func isDrawing(m image.Image) bool {
 	if _, ok := m.(*image.Paletted); ok {
 		return true

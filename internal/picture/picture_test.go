@@ -374,8 +374,8 @@ func TestFitTellsWhatIsDamaged(t *testing.T) {
 
 func TestFitTellsWhatItDoesNotRead(t *testing.T) {
 	for file, tells := range map[string]string{
-		"": "not a picture", "Dear reader": "not a picture", "\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic": "it is HEIF",
-		"<svg xmlns='http://www.w3.org/2000/svg'/>": "it is SVG", "%PDF-1.7": "it is PDF",
+		"": "not supported", "Dear reader": "not supported", "\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic": "not supported: HEIF",
+		"<svg xmlns='http://www.w3.org/2000/svg'/>": "not supported: SVG", "%PDF-1.7": "not supported: PDF",
 	} {
 		if _, err := Fit(t.Context(), []byte(file), Limits{}); !errors.Is(err, ErrType) || !strings.Contains(err.Error(), tells) {
 			t.Errorf("%q: %v", file, err)

@@ -1,7 +1,7 @@
-// Package pixels keeps the memory of decoded images within a budget. A file of some kilobytes
-// can ask for gigabytes: its header says how many pixels there are and how deep, and decoders
-// take memory for them before they see that there is nothing behind it. So what decoding takes
-// is estimated from the header, and all decoders of the process share one budget.
+// Package pixels limits the memory of decoded images. A file of a few kilobytes can claim gigabytes:
+// decoders allocate memory for the number and depth of pixels in the header before they read any
+// pixel. So this package estimates the memory from the header, and all decoders of the process share
+// one limit.
 package pixels
 
 import (
@@ -17,24 +17,24 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Budget is how many bytes images may take at once, in the whole process, while they are
-// decoded. One that takes more is not decoded.
+// Budget is the number of bytes that all images of the process may use at once during decoding. An
+// image that needs more is not decoded.
 const Budget = 192 << 20
 
-// ErrTooLarge says that an image takes more memory than the budget.
+// ErrTooLarge means that an image needs more memory than the limit.
 var ErrTooLarge = errors.New("it takes too much memory")
 
-// shared is the budget. The memory of a process is one, so this is, too.
+// shared is the limit of the process. It is global, because all decoders share the same memory.
 var shared = semaphore.NewWeighted(Budget)
 
-// much is how many bytes are worth asking the collector for: else what images leave behind
-// adds to what the next ones take.
+// much is the number of released bytes that starts a garbage collection. Otherwise the memory of
+// earlier images adds to that of the next ones.
 const much = 16 << 20
 
-// left is how many bytes images have left behind since the collector was last asked.
+// left is the number of bytes that images released since the last garbage collection.
 var left atomic.Int64
 
-// Hold waits until an image may take so many bytes, and holds them until release.
+// Hold waits until an image may use this many bytes, and reserves them until release is called.
 func Hold(ctx context.Context, cost int64) (release func(), err error) {
 	if cost > Budget {
 		return nil, fmt.Errorf("%w: %d MB to decode, and no more than %d MB are used for all images", ErrTooLarge, cost>>20, int64(Budget)>>20)
@@ -51,8 +51,8 @@ func Hold(ctx context.Context, cost int64) (release func(), err error) {
 	}, nil
 }
 
-// Cost estimates how many bytes it takes to decode an image of a size and to make it smaller,
-// from the beginning of its file. Where the header leaves it open, the estimate is high.
+// Cost returns an estimate of the bytes needed to decode and shrink an image of a size. It reads
+// only the beginning of the file. If the header is ambiguous, the estimate is high.
 func Cost(file io.ReaderAt, fileSize int64, width, height int) int64 {
 	const fixed, shrinking = 1 << 20, 2 // bytes; bytes for each pixel
 	perPixel := bytesPerPixel(file, fileSize)
@@ -70,7 +70,7 @@ func Cost(file io.ReaderAt, fileSize int64, width, height int) int64 {
 	return cost
 }
 
-// bytesPerPixel is what the decoder of a format takes for a pixel at most.
+// bytesPerPixel returns the maximum number of bytes that the decoder of a format uses for a pixel.
 func bytesPerPixel(file io.ReaderAt, fileSize int64) int64 {
 	head := make([]byte, 32)
 	n, _ := file.ReadAt(head, 0) // what is missing is zero
@@ -91,9 +91,9 @@ func bytesPerPixel(file io.ReaderAt, fileSize int64) int64 {
 	return 8 + 16
 }
 
-// ofTIFF is what the decoder takes beside the image: a strip or tile as it is when it is not
-// compressed, in a buffer that doubles and leaves those behind that became too small. A tile may
-// reach 16 pixels beyond the image, or have a million.
+// ofTIFF returns the bytes that the decoder uses in addition to the image: an uncompressed strip or
+// tile, in a buffer that doubles its size and releases the smaller buffers. A tile may extend 16
+// pixels beyond the image, or have a million pixels.
 func ofTIFF(width, height int64) (buffers int64) {
 	const perPixel, padding, tile, first = 8, 16, 1 << 20, 512 // bytes; pixels; pixels; bytes
 	data := perPixel * max(tile, (width+padding)*(height+padding))
@@ -111,8 +111,8 @@ func isTIFF(file io.ReaderAt) bool {
 	return bytes.HasPrefix(head[:n], []byte("II*\x00")) || bytes.HasPrefix(head[:n], []byte("MM\x00*"))
 }
 
-// ofPNG goes by the depth and the type of colour. What is interlaced is there twice. The
-// decoder passes over chunks before the header, so the place alone does not make it one.
+// ofPNG uses the depth and the colour type. An interlaced image needs twice the memory. The decoder
+// skips chunks before the header, so the header may be anywhere.
 func ofPNG(head []byte) int64 {
 	const nameAt, depthAt, typeAt, interlaceAt = 12, 24, 25, 28
 	const most = 2 * 8
@@ -132,7 +132,7 @@ func ofPNG(head []byte) int64 {
 	return perPixel
 }
 
-// ofWebP goes by the first chunk: the lossy kind keeps colours for four pixels each.
+// ofWebP uses the first chunk: the lossy format stores one colour for four pixels.
 func ofWebP(head []byte) int64 {
 	const chunkAt, flagsAt, animated = 12, 20, 0x02
 	switch {
@@ -144,10 +144,10 @@ func ofWebP(head []byte) int64 {
 	return 12 // without loss: pixels, and the tables that they refer to
 }
 
-// maxSegments is how many segments before the size of a JPEG are looked at.
+// maxSegments is the maximum number of segments to read before the size of a JPEG.
 const maxSegments = 4096
 
-// ofJPEG goes by the frame header: a progressive one keeps four bytes for each coefficient.
+// ofJPEG uses the frame header: a progressive image needs four bytes for each coefficient.
 func ofJPEG(file io.ReaderAt, fileSize int64) int64 {
 	const most = 4 + 4 + 4*4
 	at := int64(2)
@@ -174,13 +174,13 @@ func ofJPEG(file io.ReaderAt, fileSize int64) int64 {
 	return most
 }
 
-// hasLength reports whether a segment of this kind has its length behind the marker, and says
-// nothing of the pixels: tables, what applications keep, and comments.
+// hasLength reports whether a segment has a length after the marker and no data about the pixels:
+// tables, application data and comments.
 func hasLength(marker byte) bool {
 	return marker == 0xc4 || marker == 0xdb || marker == 0xdd || marker == 0xfe || marker >= 0xe0 && marker <= 0xef
 }
 
-// ofFrame goes by the number of components and how much larger the first is than the others.
+// ofFrame uses the number of components and the sampling of the first one relative to the others.
 func ofFrame(progressive bool, components []byte, rgb bool) int64 {
 	count := int64(components[0])
 	perPixel := count
@@ -199,8 +199,9 @@ func ofFrame(progressive bool, components []byte, rgb bool) int64 {
 	return perPixel
 }
 
-// isRGB reports whether the decoder may find that the components are red, green and blue, which
-// it makes into another model: by their names, or by a segment of Adobe, wherever in the file.
+// isRGB reports whether the decoder may treat the components as red, green and blue, which it
+// converts to another colour model. It depends on the component names, or on an Adobe segment
+// anywhere in the file.
 func isRGB(file io.ReaderAt, fileSize int64, components []byte) bool {
 	if components[1] == 'R' && components[4] == 'G' && components[7] == 'B' {
 		return true

@@ -20,7 +20,7 @@ func Encode(p any, of string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode profile: %w", err)
 	}
-	return fmt.Appendf(nil, "# What %s does where its documentation is silent; assetferry help profile\n# says what each line means.\n%s", of, text), nil
+	return fmt.Appendf(nil, "# Measured behaviour of %s that its documentation does not specify.\n# assetferry help profile explains each line.\n%s", of, text), nil
 }
 
 // Rows returns rows for people: what has no value is not known, and what could not be measured

@@ -38,7 +38,7 @@ func TestRemedyFor(t *testing.T) {
 		{state.Item{State: state.ItemFailed, Class: string(retry.Transient), Error: answered(503, "").Error()}, "503 errors from the service", "again"},
 		{failed(fmt.Errorf("%s: %w", migrate.ErrorMetadataNotWritten, answered(400, ""))), "the metadata could not be updated", "only the metadata"},
 		{failed(&apply.ReceiptError{Asset: "x", What: "3 bytes instead of 4"}), "another asset than the uploaded one", "again"},
-		{state.Item{State: state.ItemFailed, Class: "permanent", Error: "the service answered with asset x, which belongs to another object"}, "another asset than the uploaded one", "again"},
+		{state.Item{State: state.ItemFailed, Class: "permanent", Error: "the service returned asset x, but it belongs to another object"}, "another asset than the uploaded one", "again"},
 		{failed(fmt.Errorf("open: %w", fs.ErrPermission)), "no permission to read the source", "grant read access"},
 		{state.Item{State: state.ItemFailed, Class: "permanent", Error: "something else"}, "other errors", "explain KEY"},
 		{because(state.ItemFailed, migrate.ReasonUnreadable), migrate.ReasonUnreadable.Text(), "readable"},

@@ -83,7 +83,7 @@ func TestControl(t *testing.T) {
 // of another command. Neither is stopped.
 func TestControlOfOthers(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("X-Sandbox-Proof", "0")
+		w.Header().Set("X-Sandbox-Signature", "0")
 		_, _ = w.Write([]byte(`{"process": 1}`))
 	}))
 	t.Cleanup(other.Close)

@@ -16,10 +16,10 @@ import (
 
 func TestOtherDatabases(t *testing.T) {
 	for statement, says := range map[string]string{
-		"PRAGMA user_version = 99":  "the data is of a newer sandbox (schema 99, this one knows 7): use a newer program",
-		"PRAGMA user_version = 6":   "the data is of an older sandbox (schema 6, this one knows 7): use a new folder",
-		"PRAGMA application_id = 5": "this is not a sandbox's database",
-		"PRAGMA application_id = 0": "this is not a sandbox's database", // one that names no program, with tables
+		"PRAGMA user_version = 99":  "a newer sandbox wrote the data (schema 99; this version supports 8): use a newer version",
+		"PRAGMA user_version = 6":   "an older sandbox wrote the data (schema 6; this version supports 8): use a new folder",
+		"PRAGMA application_id = 5": "the file is not a database of the sandbox",
+		"PRAGMA application_id = 0": "the file is not a database of the sandbox", // without an application ID, but with tables
 	} {
 		dir := t.TempDir()
 		s, err := New(Options{Dir: dir})

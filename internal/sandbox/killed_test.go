@@ -146,12 +146,12 @@ func checkStored(t *testing.T, dir string, lives []*life) {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	for _, row := range texts(t, db, `SELECT asset_id || '/revisions/' || revision || ' ' || digest FROM revisions
-		UNION ALL SELECT id || '/revisions/' || revision || ' ' || digest FROM assets`) {
+	for _, row := range texts(t, db, `SELECT asset_id || '/revisions/' || revision || ' ' || checksum FROM revisions
+		UNION ALL SELECT id || '/revisions/' || revision || ' ' || checksum FROM assets`) {
 		file, checksum, _ := strings.Cut(row, " ")
 		r := c.do(200, "GET", "/"+c.env.ID+"/assets/"+file+"/file", nil)
 		if got := fmt.Sprintf("%x", sha256.Sum256(r.body)); got != checksum {
-			t.Errorf("%s: digest %s, want %s", file, got, checksum)
+			t.Errorf("%s: checksum %s, want %s", file, got, checksum)
 		}
 	}
 	stored := texts(t, db, "SELECT content FROM assets UNION SELECT content FROM revisions")

@@ -37,7 +37,7 @@ func TestTokens(t *testing.T) {
 		"a minute ahead":              {status: 200, change: func(o object) { o["iat"] = clock.Unix() + 60 }},
 		"a day old":                   {status: 200, change: func(o object) { o["iat"] = clock.Unix() - 86400 }},
 		"not expired":                 {status: 200, change: func(o object) { o["exp"] = clock.Unix() + 1 }},
-		"none at all":                 {status: 401, says: "no Authorization", token: func(string) string { return "" }},
+		"none at all":                 {status: 401, says: "the Authorization header is missing", token: func(string) string { return "" }},
 		"bearer":                      {status: 401, says: "Bearer", token: func(s string) string { return "Bearer " + s }},
 		"two parts":                   {status: 401, says: "three parts", token: func(s string) string { return s[:strings.LastIndex(s, ".")] }},
 		"no signature":                {status: 401, says: "signature", token: func(s string) string { return s[:strings.LastIndex(s, ".")+1] }},

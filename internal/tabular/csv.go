@@ -127,9 +127,9 @@ func (c *csvRows) read() ([]string, error) {
 	case errors.Is(e.Err, csv.ErrFieldCount):
 		return nil, &Mistake{e.StartLine, 1, c.miscounted(len(fields))}
 	case errors.Is(e.Err, csv.ErrBareQuote):
-		return nil, &Mistake{e.Line, e.Column, `a " within a field: put the field into quotes, and write each " in it twice`}
+		return nil, &Mistake{e.Line, e.Column, `a " in a field: put the field into quotes, and double each " in it`}
 	case errors.Is(e.Err, csv.ErrQuote):
-		return nil, &Mistake{e.Line, e.Column, fmt.Sprintf("the quotes of the row that begins in line %d do not match", e.StartLine)}
+		return nil, &Mistake{e.Line, e.Column, fmt.Sprintf("the row that begins in line %d has unmatched quotes", e.StartLine)}
 	}
 	return nil, err
 }
@@ -140,11 +140,11 @@ func (c *csvRows) miscounted(fields int) string {
 	if fields == 1 {
 		s = ""
 	}
-	hint := "each must be there, even if it is empty"
+	hint := "write each field, even if it is empty"
 	if fields > c.columns {
-		hint = fmt.Sprintf("put one that has a %q in it into quotes", c.from.Comma)
+		hint = fmt.Sprintf("put fields with %q into quotes", c.from.Comma)
 	}
-	return fmt.Sprintf("the row has %d field%s where the %s has %d; %s", fields, s, c.like, c.columns, hint)
+	return fmt.Sprintf("the row has %d field%s, but the %s has %d; %s", fields, s, c.like, c.columns, hint)
 }
 
 func (c *csvRows) row(fields []string) Row {

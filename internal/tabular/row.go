@@ -46,7 +46,7 @@ func (r Row) Decode(into any) error {
 		return r.explain(err)
 	}
 	if len(bytes.TrimSpace(r.JSON[d.InputOffset():])) > 0 {
-		return r.at(d.InputOffset()+1, "something follows the object; each has a line of its own")
+		return r.at(d.InputOffset()+1, "data follows the object; each object needs its own line")
 	}
 	return nil
 }

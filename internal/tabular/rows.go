@@ -124,7 +124,7 @@ func (e *FormatError) Error() string {
 
 // Hint is what to do next.
 func (e *FormatError) Hint() string {
-	return fmt.Sprintf("give it the ending that its form has; assetferry help %s shows both", e.Use.Topic)
+	return fmt.Sprintf("use the extension of its format. For the formats: assetferry help %s", e.Use.Topic)
 }
 
 func newFile(name string, u Use, from io.ReaderAt, size int64, open format) (*File, error) {
@@ -249,19 +249,19 @@ type ChangedError struct {
 }
 
 func (e *ChangedError) Error() string {
-	return fmt.Sprintf("%s %s was written to while it was in use", e.Use.Kind, e.File)
+	return fmt.Sprintf("%s %s changed while it was in use", e.Use.Kind, e.File)
 }
 
 // Hint is what to do next.
 func (e *ChangedError) Hint() string {
-	return "run the same command again once the table is whole; to replace it while it is in use, write another file and rename it"
+	return "run the same command again when the table is complete; to replace a table in use, write another file and rename it"
 }
 
 // Close closes the file.
 func (f *File) Close() error { return f.file.Close() }
 
 // errLong says that a row is longer than MaxRow.
-var errLong = errors.New("the row that begins here is longer than 1 MiB; is a quote not closed?")
+var errLong = errors.New("the row that begins here is longer than 1 MiB; check for a missing quote")
 
 // A rowLimit reads no more than a row may have.
 type rowLimit struct {

@@ -68,8 +68,8 @@ func TestMistakesDoNotEndATable(t *testing.T) {
 	if !slices.Equal(got, []string{"5:3 3|4"}) {
 		t.Errorf("got %q", got)
 	}
-	want := "the list has 4 mistakes\na.csv:2:1: the row has 1 field where the header has 2; each must be there, even if it is empty\na.csv:3:3: the text is not in UTF-8; save the table as UTF-8\n" +
-		"a.csv:4:1: the row has 3 fields where the header has 2; put one that has a ',' in it into quotes\na.csv:7:0: "
+	want := "the list has 4 mistakes\na.csv:2:1: the row has 1 field, but the header has 2; write each field, even if it is empty\na.csv:3:3: the text is not in UTF-8; save the table as UTF-8\n" +
+		"a.csv:4:1: the row has 3 fields, but the header has 2; put fields with ',' into quotes\na.csv:7:0: "
 	if err := wrong.Verdict(); err == nil || !strings.HasPrefix(err.Error(), want[:len(want)-len("a.csv:7:0: ")]) || !strings.Contains(wrong.Hint(), "help lists") {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -122,7 +122,7 @@ func TestErrorsNameTheTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = f.At(at[0])
-	if _, ok := errors.AsType[*ChangedError](err); !ok || !strings.HasPrefix(err.Error(), "list "+path+" was written to") {
+	if _, ok := errors.AsType[*ChangedError](err); !ok || !strings.HasPrefix(err.Error(), "list "+path+" changed while it was in use") {
 		t.Errorf("another content: %v", err)
 	}
 }

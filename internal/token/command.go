@@ -8,8 +8,8 @@ import (
 
 const unknownLife = 5 * time.Minute // how long a token without exp is used
 
-// A Command has another program make the tokens, where somebody else holds the
-// key. What the program prints is never shown, and neither are its arguments.
+// A Command runs another program to create the tokens, so that only that program needs the key. The
+// output and the arguments of the program are never shown.
 type Command struct {
 	Timeout time.Duration    // for one run of the program; 0 means 30 s. Set it before first use
 	Now     func() time.Time // nil means time.Now. Set it before first use
@@ -18,8 +18,8 @@ type Command struct {
 	held    held
 }
 
-// NewCommand returns a Command that runs line, split into words like a shell
-// does but without a shell. What the program prints, trimmed, is the token.
+// NewCommand returns a Command that runs line. It splits line into words like a shell, but does not
+// start one. The token is the output of the program without surrounding white space.
 func NewCommand(line string) (*Command, error) {
 	p, err := NewProgram(line)
 	if err != nil {
@@ -28,8 +28,8 @@ func NewCommand(line string) (*Command, error) {
 	return &Command{program: p, held: newHeld(unknownLife)}, nil
 }
 
-// Token returns a cached token or runs the program, once at a time. A token is
-// used until half of its remaining life, or for five minutes if it does not say.
+// Token returns a cached token, or runs the program, one call at a time. It uses a token for half of
+// the remaining lifetime, or for five minutes if the token has no expiry.
 func (c *Command) Token(ctx context.Context) (Secret, error) {
 	return c.held.get(ctx, c.now, func() (Secret, error) {
 		made, err := c.program.Secret(ctx, c.Timeout)

@@ -17,11 +17,10 @@ import (
 	"assetferry/internal/retry"
 )
 
-// endpointLife is how long a token of an endpoint is used that does not say how long it
-// lives; the vendor's editors do so, too.
+// endpointLife is how long a token without an expiry is used, as in the editors of the vendor.
 const endpointLife = time.Hour
 
-// EndpointOptions say how to talk to an endpoint.
+// EndpointOptions are the settings of requests to an endpoint.
 type EndpointOptions struct {
 	Transport http.RoundTripper // nil means http.DefaultTransport
 	AllowHTTP bool              // allow plain HTTP to hosts other than this one
@@ -69,10 +68,10 @@ func NewEndpoint(address Secret, o EndpointOptions) (*Endpoint, error) {
 	return e, nil
 }
 
-// Token returns a cached token or asks for one, once at a time. A token is used until half of
-// its remaining life, or for an hour if it does not say.
+// Token returns a cached token or requests one, one call at a time. It uses a token for half of the
+// remaining lifetime, or for an hour if the token has no expiry.
 func (e *Endpoint) Token(ctx context.Context) (Secret, error) {
-	// Without the monotonic reading, see Minter.now.
+	// Without the monotonic reading; see Minter.now.
 	return e.held.get(ctx, func() time.Time { return e.clock().Round(0) }, func() (got Secret, err error) {
 		err = e.policy.Do(ctx, nil, func(ctx context.Context) (err error) {
 			got, err = e.ask(ctx)
@@ -85,7 +84,7 @@ func (e *Endpoint) Token(ctx context.Context) (Secret, error) {
 // Invalidate forgets the cached token.
 func (e *Endpoint) Invalidate() { e.held.forget() }
 
-// An EndpointError says what came of a request for a token. It holds no secrets.
+// An EndpointError is the error of a request for a token. It contains no secrets.
 type EndpointError struct {
 	Origin string // of the address
 	Status int    // of the answer; 0 if there is none
@@ -103,10 +102,10 @@ func (e *EndpointError) Error() string {
 
 func (e *EndpointError) Unwrap() error { return e.Err }
 
-// Class says whether another try could help.
+// Class returns whether another attempt may succeed.
 func (e *EndpointError) Class() retry.Class { return e.class }
 
-// Hint is the next step.
+// Hint returns the next step for the user.
 func (e *EndpointError) Hint() string {
 	if e.Err != nil && e.Status == 0 {
 		return outbound.Hint(e.Err, e.Origin)
@@ -114,7 +113,7 @@ func (e *EndpointError) Hint() string {
 	return "open the address of the token endpoint: it has to answer with a token and nothing else"
 }
 
-// ask asks once.
+// ask sends one request for a token.
 func (e *Endpoint) ask(parent context.Context) (Secret, error) {
 	ctx, cancel := context.WithTimeout(parent, e.timeout)
 	defer cancel()
@@ -143,7 +142,7 @@ func (e *Endpoint) ask(parent context.Context) (Secret, error) {
 	return got, nil
 }
 
-// failure is the error of a request without a usable answer.
+// failure returns the error of a request without a usable response.
 func (e *Endpoint) failure(parent context.Context, err error) error {
 	if parent.Err() != nil {
 		return outbound.ContextError(parent)
@@ -168,8 +167,8 @@ func classOfStatus(status int) retry.Class {
 	return retry.Fatal
 }
 
-// parseToken reads a token as it is, in quotes, or in a JSON object under "token". What it is
-// otherwise is not shown.
+// parseToken returns the token in a response: as plain text, as a JSON string, or as the field
+// "token" of a JSON object. Its error does not contain the response.
 func parseToken(body []byte) (Secret, error) {
 	body = bytes.TrimSpace(body)
 	text := string(body)

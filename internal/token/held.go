@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A held token is one that somebody else made. It is used until half of its remaining life.
+// A held token was created by another program. It is used for half of its remaining lifetime.
 type held struct {
 	unknownLife time.Duration // how long a token without exp is used
 
@@ -22,7 +22,7 @@ func newHeld(unknownLife time.Duration) held {
 	return h
 }
 
-// get returns the token or has another one made, once at a time.
+// get returns the token or obtains another one, one call at a time.
 func (h *held) get(ctx context.Context, now func() time.Time, another func() (Secret, error)) (Secret, error) {
 	select {
 	case <-h.turn:
@@ -48,7 +48,7 @@ func (h *held) forget() {
 	h.cached = Secret{}
 }
 
-// usableFor is half of what is left of a token's life.
+// usableFor returns half of the remaining lifetime of a token.
 func (h *held) usableFor(s Secret, now time.Time) time.Duration {
 	exp, ok := expiry(s)
 	if !ok {
@@ -57,7 +57,7 @@ func (h *held) usableFor(s Secret, now time.Time) time.Duration {
 	return exp.Sub(now) / 2
 }
 
-// expiry reads exp without checking the token: the service does that.
+// expiry returns the claim exp. It does not check the token, because the service does.
 func expiry(s Secret) (time.Time, bool) {
 	payload, err := payloadOf(s)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// Claims are what a token says.
+// Claims are the claims of a token.
 type Claims struct {
 	Environment string // aud; routes the request
 	User        string // sub; "assetferry" if empty
@@ -19,19 +19,18 @@ type Claims struct {
 	Role        string // "user", "admin" or "superadmin"; "admin" if empty
 	Workspace   string // optional; absent means the environment's default workspace
 	Issuer      string // iss; "assetferry" if empty
-	// Groups are those whose permissions a user has; optional. The name of the
+	// Groups are the groups whose permissions the user has; optional. The name of the
 	// claim, "groups", is a guess.
 	Groups []string
-	// Permissions are scopes such as "ai:conversations:*". If there are any, they are all that
-	// the token says beside whom it is for, as the AI content service wants it: no role, no
-	// workspace, no groups.
+	// Permissions are scopes such as "ai:conversations:*". A token with permissions has no role,
+	// workspace or groups, as the AI content service requires.
 	Permissions []string
 }
 
 const defaultLife = time.Hour
 
-// A Minter signs tokens with the access key of an environment. It hands out the
-// same token for half of its life, so that one never expires on its way.
+// A Minter signs tokens with the access key of an environment. It returns the same token for half of
+// its lifetime, so that a token does not expire during a request.
 type Minter struct {
 	Life time.Duration    // how long a token is valid; 0 means an hour. Set it before first use
 	Now  func() time.Time // nil means time.Now. Set it before first use
@@ -83,16 +82,16 @@ func (m *Minter) Invalidate() {
 	m.cached = Secret{}
 }
 
-// SetSkew makes the tokens signed from now on follow the server's clock, which
-// is ahead of ours by skew. The cached token stays; see Invalidate.
+// SetSkew makes new tokens follow the clock of the server, which is ahead of the local clock by skew.
+// The cached token stays; see Invalidate.
 func (m *Minter) SetSkew(skew time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.skew = &skew
 }
 
-// now is free of the monotonic reading, which stands still while a laptop
-// sleeps; a token's life does not.
+// now returns the time without the monotonic reading, because that clock stops while a laptop
+// sleeps, but tokens still expire.
 func (m *Minter) now() time.Time {
 	if m.Now == nil {
 		return time.Now().Round(0)
@@ -110,8 +109,8 @@ func (m *Minter) life() time.Duration { return cmp.Or(m.Life, defaultLife) }
 func (m *Minter) sign(now time.Time) (string, error) {
 	issued := now
 	if m.skew != nil {
-		// What we know of the server's clock is good to a second. A token
-		// from the future is refused, one a second old is not.
+		// The skew is accurate to a second. The service rejects a token from the
+		// future, but accepts one that is a second old.
 		issued = now.Add(*m.skew - time.Second)
 	}
 	return jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
@@ -124,7 +123,7 @@ func (m *Minter) sign(now time.Time) (string, error) {
 	}).SignedString(m.key)
 }
 
-// auth is what a token says under the name of the service.
+// auth is the claim with the name of the service.
 func (c *Claims) auth() map[string]any {
 	if len(c.Permissions) > 0 {
 		return map[string]any{"permissions": c.Permissions}

@@ -16,12 +16,11 @@ const (
 	maxOutput      = 64 << 10 // no secret is longer
 )
 
-// A Program prints a secret. What it prints is never shown, and neither are its
-// arguments.
+// A Program prints a secret. Its output and its arguments are never shown.
 type Program struct{ argv []string }
 
-// NewProgram returns the program that a line names, split into words like a
-// shell does but without a shell.
+// NewProgram returns the program of a command line. It splits the line into words like a shell, but
+// does not start one.
 func NewProgram(line string) (*Program, error) {
 	argv, err := splitWords(line)
 	if err != nil {
@@ -33,13 +32,13 @@ func NewProgram(line string) (*Program, error) {
 	return &Program{argv}, nil
 }
 
-// Secret runs the program for at most timeout, 0 meaning 30 s, and returns what
-// it printed, trimmed.
+// Secret runs the program for at most timeout and returns its output without surrounding white
+// space. A timeout of 0 means 30 s.
 func (p *Program) Secret(ctx context.Context, timeout time.Duration) (Secret, error) {
 	return p.secret(ctx, cmp.Or(timeout, defaultTimeout), parseOutput)
 }
 
-// Lines is Secret for a program that may print several lines, of any characters.
+// Lines is like Secret, but the output may have several lines and any characters.
 func (p *Program) Lines(ctx context.Context, timeout time.Duration) (Secret, error) {
 	return p.secret(ctx, cmp.Or(timeout, defaultTimeout), parseLines)
 }
@@ -97,7 +96,7 @@ func parseOutput(out []byte) (Secret, error) {
 	return NewSecret(s), nil
 }
 
-// A limitedBuffer keeps a little more than maxOutput and swallows the rest.
+// A limitedBuffer stores slightly more than maxOutput and discards the rest.
 type limitedBuffer struct{ kept []byte }
 
 func (b *limitedBuffer) Write(p []byte) (int, error) {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Contents are what a token says, as far as it says it in the expected form. They
-// are not checked: only the service can do that.
+// Contents are the claims of a token that have the expected form. They are not verified, because
+// only the service can do that.
 type Contents struct {
 	Audience   string // aud
 	User       string // sub
@@ -23,7 +23,7 @@ type Contents struct {
 	Listed     bool // there is a list of workspaces, which may be empty
 }
 
-// Read reads a token for a service. The error repeats nothing of the token.
+// Read returns the contents of a token for a service. Its error contains no part of the token.
 func Read(s Secret, service string) (Contents, error) {
 	payload, err := payloadOf(s)
 	if err != nil {
@@ -56,7 +56,7 @@ func Read(s Secret, service string) (Contents, error) {
 	return c, nil
 }
 
-// payloadOf is the middle one of a token's three parts.
+// payloadOf returns the second of the three parts of a token.
 func payloadOf(s Secret) ([]byte, error) {
 	parts := strings.Split(s.Reveal(), ".")
 	if len(parts) != 3 {
@@ -69,8 +69,8 @@ func payloadOf(s Secret) ([]byte, error) {
 	return payload, nil
 }
 
-// atSeconds reads a time in seconds since 1970; what is not there, or no time that
-// anybody means, is zero.
+// atSeconds returns a time from seconds since 1970. It returns the zero time if the value is missing
+// or implausible.
 func atSeconds(seconds float64) time.Time {
 	if seconds <= 0 || seconds > 1<<52 {
 		return time.Time{}

@@ -1,5 +1,5 @@
-// Package token makes the JSON web tokens that authorise our requests, or has a
-// command make them, and keeps them from being printed.
+// Package token creates the JSON web tokens that authorise requests, or obtains them from a command
+// or an endpoint, and prevents them from being printed.
 package token
 
 import (
@@ -9,13 +9,12 @@ import (
 	"log/slog"
 )
 
-// A Source hands out tokens. Its methods may be called from several goroutines
-// at once.
+// A Source returns tokens. Its methods may be called from several goroutines at once.
 type Source interface {
-	// Token returns a token that is valid for a while yet.
+	// Token returns a token that is still valid for some time.
 	Token(context.Context) (Secret, error)
-	// Invalidate says that the service refused the current token, so that the
-	// next call of Token makes a new one.
+	// Invalidate reports that the service rejected the current token, so that the next call of
+	// Token returns a new one.
 	Invalidate()
 }
 
@@ -28,7 +27,7 @@ type Secret struct {
 	value *string
 }
 
-// NewSecret hides a string.
+// NewSecret returns a Secret that contains a string.
 func NewSecret(s string) Secret { return Secret{&s} }
 
 // Reveal returns the string itself.
@@ -39,7 +38,7 @@ func (s Secret) Reveal() string {
 	return *s.value
 }
 
-// IsEmpty reports whether there is nothing to hide.
+// IsEmpty reports whether the Secret is empty.
 func (s Secret) IsEmpty() bool { return s.Reveal() == "" }
 
 func (s Secret) String() string               { return redacted }

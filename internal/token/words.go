@@ -7,9 +7,9 @@ import (
 
 var errQuote = errors.New("a quote is not closed")
 
-// splitWords splits a command line the way a shell does, but without any
-// expansion: blanks separate words; '…' is literal; "…" is literal but for \"
-// and \\; elsewhere \ makes the next character literal.
+// splitWords returns the words of a command line, split like a shell but without expansion. Blanks
+// separate words. '…' is literal. "…" is literal except for \" and \\. Elsewhere \ makes the next
+// character literal.
 func splitWords(line string) ([]string, error) {
 	var words []string
 	for {
@@ -25,7 +25,7 @@ func splitWords(line string) ([]string, error) {
 	}
 }
 
-// cutWord reads the first word of a line that does not begin with a blank.
+// cutWord returns the first word of a line that does not begin with a blank.
 func cutWord(line string) (word, rest string, err error) {
 	var w strings.Builder
 	var quote byte // 0 outside quotes

@@ -49,7 +49,7 @@ func jobSettings() []JobSetting {
 				"its asset is moved to the trash. Such as 20h or 7d."},
 		{Key: "unsupported", prompt: "Unsupported file types", Value: "stop",
 			why: "If no category accepts a file type: stop lists the types before anything is\n" +
-				"uploaded, skip leaves the files out, create makes a category for them."},
+				"uploaded, skip skips these files, create creates a category for them."},
 	}
 }
 
@@ -78,10 +78,10 @@ func (w *Wizard) CheckSource(source string) error {
 func (w *Wizard) askJob(put func(why, prompt, initial string, take func(string) error)) {
 	put("The source: a folder, a bucket such as s3://bucket/prefix, or a table such as\n"+
 		"table:export.csv.", "Source", cmp.Or(w.Job.Source, "./photos"), w.setSource)
-	put("Who may open the files? The category of a file decides: everybody who has the URL\n"+
-		"can open a file in a public category. yes uploads only into private categories; a\n"+
-		"file without one becomes a conflict and is not uploaded. The plan counts the files\n"+
-		"that would be public.",
+	put("The category of a file decides who may open it. Anyone with the URL can open a\n"+
+		"file in a public category. yes uploads only into private categories; a file without\n"+
+		"one becomes a conflict and is not uploaded. The plan counts the files that would be\n"+
+		"public.",
 		"Private only", map[bool]string{true: "yes", false: "no"}[w.Job.Private], w.setPrivate)
 	for i := range w.Job.Settings {
 		s := &w.Job.Settings[i]

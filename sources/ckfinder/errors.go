@@ -122,7 +122,7 @@ func classify(f *remote.Failure, a *http.Response) {
 func goal(a *http.Response) string {
 	u, err := a.Location()
 	if err != nil {
-		return "nowhere"
+		return "an unknown URL"
 	}
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }

@@ -21,7 +21,7 @@ const (
 	isName        meaning = "name"
 	isSize        meaning = "size"
 	isModified    meaning = "modified"
-	isChecksum    meaning = "digest"
+	isChecksum    meaning = "checksum"
 	isContentType meaning = "content_type"
 )
 
@@ -39,7 +39,7 @@ func synonyms() map[meaning][]string {
 		isName:        {"filename", "originalfilename", "name"},
 		isSize:        {"size", "filesize", "bytes", "sizeinbytes", "filesizebytes"},
 		isModified:    {"modified", "lastmodified", "modifiedat", "datemodified", "updated", "updatedat", "version"},
-		isChecksum:    {"digest", "sha256", "sha1", "md5"},
+		isChecksum:    {"checksum", "sha256", "sha1", "md5"},
 		isContentType: {"contenttype", "mimetype"},
 	}
 }

@@ -118,7 +118,7 @@ func TestTablesThatAreRefused(t *testing.T) {
 		"title,size\na,1\n":    `t.csv:1:1: no column contains URLs or paths; the columns are "title", "size"; add --table-columns 'url=COLUMN'`,
 		"Link,x\na,1\n":        `t.csv:1:1: column "Public ID" for key not found`,
 		"Public ID,url\n,\n,x": "t.csv:3:1: the URL must have the form https://host/path",
-		"Public ID,url\na\n":   "t.csv:2:1: the row has 1 field where the header has 2; each must be there, even if it is empty",
+		"Public ID,url\na\n":   "t.csv:2:1: the row has 1 field, but the header has 2; write each field, even if it is empty",
 	} {
 		m := newManager(t, "t.csv")
 		m.write(text)

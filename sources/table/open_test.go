@@ -217,7 +217,7 @@ func TestChecksumsAreCompared(t *testing.T) {
 		{strings.Repeat("0", 64), "the content has the sha256 "},
 	} {
 		m := newManager(t, "t.csv")
-		m.export([]string{"url", "size", "digest"}, []string{m.put("a.jpg", content), "7", test.checksum})
+		m.export([]string{"url", "size", "checksum"}, []string{m.put("a.jpg", content), "7", test.checksum})
 		s := m.source()
 		o := one(t, s)
 		if _, err := read(t, s, o, 0); test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {

@@ -14,7 +14,7 @@ import (
 
 // Errors that callers branch on.
 var (
-	ErrNotOwner = errors.New("another process took over the state database")
+	ErrNotOwner = errors.New("another process owns the state database now")
 	ErrInUse    = errors.New("the state database is in use")
 	ErrDistrust = errors.New("the state database was changed outside of assetferry")
 )

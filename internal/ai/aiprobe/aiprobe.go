@@ -131,7 +131,7 @@ func Run(ctx context.Context, o Options) (result Result, err error) {
 	}()
 	p.subject = newID()
 	if err := p.make(ctx, p.subject, group); err != nil {
-		return Result{}, fmt.Errorf("make a conversation to probe in: %w", err)
+		return Result{}, fmt.Errorf("create a conversation for the probe: %w", err)
 	}
 	p.profile.Created = p.status("created", http.StatusCreated, http.StatusOK)
 	for _, m := range measurements() {
@@ -153,7 +153,7 @@ func Run(ctx context.Context, o Options) (result Result, err error) {
 func (p *prober) status(what string, known ...int) int {
 	status := p.recorder.last.status
 	if !slices.Contains(known, status) {
-		p.profile.Unknown[what] = fmt.Sprintf("the status is %d, which no sandbox has", status)
+		p.profile.Unknown[what] = fmt.Sprintf("the status is %d, which the sandbox does not support", status)
 		return 0
 	}
 	return status
@@ -196,7 +196,7 @@ func (p *prober) remove(ctx context.Context, id string) error {
 	}
 	if answered := p.recorder.last; answered.status == http.StatusNotFound && slices.Contains(p.certain, id) {
 		if _, err := p.client.Conversation(ctx, id); !errors.Is(err, fs.ErrNotExist) {
-			return errors.Join(fmt.Errorf("delete conversation %s: it was not found, and is still there", id), err)
+			return errors.Join(fmt.Errorf("delete conversation %s: the service answered 404, but the conversation still exists", id), err)
 		}
 		p.recorder.last = answered
 	}
@@ -251,7 +251,7 @@ func (p *prober) models(ctx context.Context) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the answer has %v", p.recorder.last.keys)
+	return fmt.Errorf("the response has the fields %v", p.recorder.last.keys)
 }
 
 // listed reads one page of the conversations, and notes how fine their times are.
@@ -279,7 +279,7 @@ func (p *prober) lists(ctx context.Context) error {
 	}
 	p.profile.Lists = p.recorder.last.form()
 	if !slices.Contains(ids, p.subject) {
-		return errors.New("the form is known, but a conversation is not listed at once, or not by the ID that was chosen")
+		return errors.New("the form is known, but the list lacks the new conversation or its ID")
 	}
 	return nil
 }
@@ -320,7 +320,7 @@ func (p *prober) order(ctx context.Context) error {
 		}
 		old, young := slices.Index(ids, p.subject), slices.Index(ids, second)
 		if old < 0 || young < 0 {
-			return errors.New("conversations are not listed at once")
+			return errors.New("the list lacks a new conversation")
 		}
 		newestFirst[order] = young < old
 	}
@@ -335,7 +335,7 @@ func (p *prober) order(ctx context.Context) error {
 // seen with more conversations than a probe makes.
 func (p *prober) pages(ctx context.Context) (err error) {
 	if p.profile.Lists != "page" {
-		return errors.New("lists do not come in pages")
+		return errors.New("lists have no pages")
 	}
 	p.profile.LargestPage, err = largest(1, largestPage, func(n int) error {
 		for _, err := range p.client.Conversations(ctx, ai.ConversationFilter{Group: group}, ai.Page{Limit: n}) {
@@ -357,7 +357,7 @@ func largest(least, most int, try func(int) error) (int, error) {
 		return -1, err
 	}
 	if ok, err := taken(least); err != nil || !ok {
-		return 0, errors.Join(err, fmt.Errorf("even %d is refused", least))
+		return 0, errors.Join(err, fmt.Errorf("the service rejects even %d", least))
 	}
 	for most-least > 1 {
 		middle := (least + most) / 2
@@ -393,7 +393,7 @@ const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfD
 func (p *prober) tinyImages(ctx context.Context) error {
 	data, err := base64.StdEncoding.DecodeString(pixel)
 	if err != nil {
-		return fmt.Errorf("the picture of the probe: %w", err)
+		return fmt.Errorf("decode the image of the probe: %w", err)
 	}
 	_, err = p.client.UploadFile(ctx, p.subject, ai.File{
 		Name: "pixel.png", Type: "image/png", Size: int64(len(data)),
@@ -405,7 +405,7 @@ func (p *prober) tinyImages(ctx context.Context) error {
 
 func (p *prober) deletes(ctx context.Context) error {
 	if p.deleted == "" {
-		return errors.New("there is no second conversation")
+		return errors.New("the second conversation is missing")
 	}
 	if err := p.remove(ctx, p.deleted); err != nil {
 		return err
@@ -423,7 +423,7 @@ func (p *prober) deletes(ctx context.Context) error {
 
 func (p *prober) reusedIDs(ctx context.Context) (err error) {
 	if p.deleted == "" || slices.Contains(p.made, p.deleted) {
-		return errors.New("nothing could be deleted")
+		return errors.New("deleting a conversation failed")
 	}
 	p.profile.ReusedIDs, err = verdict(p.make(ctx, p.deleted, group), "accept", "refuse")
 	return err

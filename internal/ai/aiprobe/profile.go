@@ -36,12 +36,12 @@ type Profile struct {
 func unmeasurable() map[string]string {
 	const billed = "it would be billed"
 	return map[string]string{
-		"stream":       billed + ": the events of a reply, and the one that ends it",
-		"credits":      billed + ": what a call costs, and the answer once they are used up",
-		"rate":         billed + ": how many calls a minute are too many",
-		"moderation":   billed + ": what a refused prompt looks like",
-		"default_page": "it takes more conversations than a probe makes: how many items come where a request names no limit",
-		"contexts":     "it would change what applies to everybody: how contexts, their files and prompts are kept",
+		"stream":       billed + ": the events of a reply, including the last one",
+		"credits":      billed + ": the credits per request, and the error after the last credit",
+		"rate":         billed + ": the limit on requests per minute",
+		"moderation":   billed + ": the error for a rejected prompt",
+		"default_page": "it needs more conversations than a probe creates: the page size of requests without a limit",
+		"contexts":     "it would change the contexts of all users: how the service stores contexts, their files and prompts",
 	}
 }
 
@@ -54,8 +54,8 @@ func (p Profile) Rows() []profile.Row {
 	return profile.Rows([]profile.Row{
 		{"lists", p.Lists}, {"list of messages", p.Messages}, {"models", p.Models},
 		{"largest page", number(p.LargestPage)}, {"order of lists", p.Order},
-		{"status of what is made", number(p.Created)}, {"status of what is deleted", number(p.Deleted)}, {"deleting it again", p.DeletedAgain},
-		{"ID that is taken", p.TakenIDs}, {"ID that was deleted", p.ReusedIDs}, {"ID, characters", number(p.MaxID)}, {"group", p.Group},
-		{"image of a single pixel", p.TinyImages}, {"usage of an idle user", p.IdleUsers},
+		{"status after creating", number(p.Created)}, {"status after deleting", number(p.Deleted)}, {"deleting again", p.DeletedAgain},
+		{"ID in use", p.TakenIDs}, {"ID of a deleted conversation", p.ReusedIDs}, {"longest ID, characters", number(p.MaxID)}, {"group", p.Group},
+		{"image of one pixel", p.TinyImages}, {"usage of an idle user", p.IdleUsers},
 	}, p.Unknown)
 }

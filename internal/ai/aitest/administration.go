@@ -11,12 +11,12 @@ import (
 
 func administrationLaws() []law {
 	return []law{
-		{guess("an administrator lists conversations, those of a user or all"), listsForAdministrators},
-		{guess("a context is made, changed, listed and deleted"), keepsContexts},
-		{guess("a context keeps files"), keepsContextFiles},
-		{guess("a context keeps prompts"), keepsPrompts},
-		{guess("a library keeps contexts together"), keepsLibraries},
-		{"the context library is for administrators", refusesOthers},
+		{guess("an administrator lists the conversations of one user or of all users"), listsForAdministrators},
+		{guess("a context can be created, changed, listed and deleted"), keepsContexts},
+		{guess("a context stores files"), keepsContextFiles},
+		{guess("a context stores prompts"), keepsPrompts},
+		{guess("a context library groups contexts"), keepsLibraries},
+		{"only administrators can change contexts", refusesOthers},
 	}
 }
 
@@ -33,10 +33,10 @@ func listsForAdministrators(t *testing.T, s *scratch) {
 	}
 	own := ids(collect(t, s.admin().AdminConversations(t.Context(), users[id])), conversationID)
 	if !slices.Contains(own, id) {
-		t.Errorf("those of %s: got %v, without %s", users[id], own, id)
+		t.Errorf("conversations of %s: got %v, want %s included", users[id], own, id)
 	}
 	if other := ids(collect(t, s.admin().AdminConversations(t.Context(), "assetferry-test-other")), conversationID); slices.Contains(other, id) {
-		t.Errorf("those of somebody else: got %v", other)
+		t.Errorf("conversations of another user: got %v", other)
 	}
 }
 
@@ -63,8 +63,8 @@ func keepsContexts(t *testing.T, s *scratch) {
 		t.Errorf("changed: got %+v, %v", changed, err)
 	}
 	for what, read := range map[string]func() (ai.Context, error){
-		"as administrator": func() (ai.Context, error) { return admin.AdminContext(t.Context(), id) },
-		"as user":          func() (ai.Context, error) { return s.Context(t.Context(), id) },
+		"as an administrator": func() (ai.Context, error) { return admin.AdminContext(t.Context(), id) },
+		"as a user":           func() (ai.Context, error) { return s.Context(t.Context(), id) },
 	} {
 		if got, err := read(); err != nil || got.ID != id || got.Description != "d" {
 			t.Errorf("read %s: got %+v, %v", what, got, err)
@@ -72,13 +72,13 @@ func keepsContexts(t *testing.T, s *scratch) {
 	}
 	contextID := func(c ai.Context) string { return c.ID }
 	if all := ids(collect(t, admin.AdminContexts(t.Context())), contextID); !slices.Contains(all, id) {
-		t.Errorf("all contexts: got %v", all)
+		t.Errorf("contexts of an administrator: got %v", all)
 	}
 	if all := ids(collect(t, s.Contexts(t.Context())), contextID); !slices.Contains(all, id) {
 		t.Errorf("contexts of a user: got %v", all)
 	}
 	if all := s.say(t, s.conversation(t), ai.Message{Prompt: "Say hello.", Content: []ai.Item{ai.ContextRef{ID: id}.Item()}}); joined(all) == "" {
-		t.Error("no reply with a context")
+		t.Error("a message with a context has no reply")
 	}
 	if err := admin.DeleteContext(t.Context(), id); err != nil {
 		t.Error(err)
@@ -188,7 +188,7 @@ func tellsUsage(t *testing.T, s *scratch) {
 		t.Fatal(err)
 	}
 	if len(total.Users) > 0 {
-		t.Errorf("nobody was asked about: got %+v", total.Users)
+		t.Errorf("usage without user IDs: got the users %+v", total.Users)
 	}
 	all, err := s.admin().Usage(t.Context(), from, to, ai.AllUsers)
 	if err != nil {
@@ -199,17 +199,17 @@ func tellsUsage(t *testing.T, s *scratch) {
 		sum += u.Credits
 	}
 	if all.Credits <= 0 || all.Credits < total.Credits || sum < all.Credits*0.999 || sum > all.Credits*1.001 {
-		t.Errorf("got %v credits in all, and %v of users", all.Credits, sum)
+		t.Errorf("got %v credits in total, but %v for all users", all.Credits, sum)
 	}
 	if len(all.Users) == 0 {
 		t.Fatal("no user is listed")
 	}
 	one, err := s.admin().Usage(t.Context(), from, to, all.Users[0].UserID)
 	if err != nil || len(one.Users) != 1 || one.Users[0].UserID != all.Users[0].UserID || one.Users[0].Credits <= 0 {
-		t.Errorf("of %s: got %+v, %v", all.Users[0].UserID, one, err)
+		t.Errorf("usage of %s: got %+v, %v", all.Users[0].UserID, one, err)
 	}
 	if nothing, err := s.admin().Usage(t.Context(), from.Add(-2*time.Hour), from.Add(-time.Hour), ai.AllUsers); err != nil || nothing.Credits >= all.Credits {
-		t.Errorf("in another hour: got %+v, %v", nothing, err)
+		t.Errorf("usage of an earlier hour: got %+v, %v", nothing, err)
 	}
 }
 
@@ -226,9 +226,9 @@ func describesItself(t *testing.T, s *scratch) {
 		}
 		switch {
 		case c.Route.Guess, c.Endpoint == "Usage" && !s.service.Billed, c.Endpoint == "Health":
-			t.Logf("%s, which is %s, is %s %s", c.Endpoint, c.Route, c.Standing, c.At)
+			t.Logf("endpoint %s (%s): %s %s", c.Endpoint, c.Route, c.Standing, c.At)
 		default:
-			t.Errorf("%s, which is %s, is %s %s", c.Endpoint, c.Route, c.Standing, c.At)
+			t.Errorf("endpoint %s (%s): %s %s", c.Endpoint, c.Route, c.Standing, c.At)
 		}
 	}
 }

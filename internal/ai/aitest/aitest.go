@@ -61,18 +61,18 @@ type law struct {
 func guess(name string) string { return "guess: " + name }
 
 func laws(s Service) []law {
-	all := slices.Concat([]law{{"it describes its endpoints", describesItself}}, conversationLaws(), attachmentLaws(), messageLaws(), callLaws(), refusalLaws())
+	all := slices.Concat([]law{{"the service describes its endpoints", describesItself}}, conversationLaws(), attachmentLaws(), messageLaws(), callLaws(), refusalLaws())
 	if s.Page != "" {
 		all = append(all, pageLaws()...)
 	}
 	if s.Flagged != "" {
-		all = append(all, law{"moderation refuses a prompt and says why", moderatesPrompts})
+		all = append(all, law{"moderation rejects a prompt with a reason", moderatesPrompts})
 	}
 	if s.Admin != nil {
 		all = append(all, slices.Concat(administrationLaws(), contextLaws())...)
 	}
 	if s.Admin != nil && s.Billed {
-		all = append(all, law{"usage shows credits of the environment and of users", tellsUsage})
+		all = append(all, law{"usage reports the credits of the environment and of its users", tellsUsage})
 	}
 	return all
 }
@@ -87,7 +87,7 @@ func Run(t *testing.T, s Service) {
 		}
 		t.Run(l.name, func(t *testing.T) { l.run(t, newScratch(t, s)) })
 	}
-	t.Logf("%d cases, %d of them guesses", len(laws(s)), guesses)
+	t.Logf("%d cases, including %d guesses", len(laws(s)), guesses)
 }
 
 // A scratch is what one law works with.
@@ -160,7 +160,7 @@ func events(t *testing.T, stream *ai.Stream, err error) (all []ai.Event) {
 		t.Fatal(err)
 	}
 	if len(all) == 0 {
-		t.Fatal("an answer without events")
+		t.Fatal("the reply has no events")
 	}
 	return all
 }
@@ -201,10 +201,10 @@ func refused(t *testing.T, what string, err error) *ai.Error {
 	t.Helper()
 	e, ok := errors.AsType[*ai.Error](err)
 	if !ok || e.Status < 400 || e.Status > 499 || e.Class().Repeatable() {
-		t.Fatalf("%s: got %v, want a refusal", what, err)
+		t.Fatalf("%s: got %v, want a permanent error of the service", what, err)
 	}
 	if e.Message == "" || e.TraceID == "" || e.Code == "" {
-		t.Errorf("%s: got code %q, message %q, trace %q, want all of them", what, e.Code, e.Message, e.TraceID)
+		t.Errorf("%s: got code %q, message %q and trace %q, want none of them empty", what, e.Code, e.Message, e.TraceID)
 	}
 	return e
 }
@@ -222,7 +222,7 @@ func is(t *testing.T, what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
 		class, _ := retry.Classify(err)
-		t.Errorf("%s: got %v (%s), want one that is %q", what, err, class, want)
+		t.Errorf("%s: got %v (%s), want %q", what, err, class, want)
 	}
 }
 

@@ -11,12 +11,12 @@ import (
 
 func attachmentLaws() []law {
 	return []law{
-		{"a document is kept as it is", keepsDocuments},
-		{guess("documents come in batches, in order"), takesBatches},
-		{"files of all kinds are taken", takesFiles},
-		{guess("a file is read and listed, and gone once it is deleted"), listsFiles},
-		{"files of other kinds are refused", refusesOtherKinds},
-		{"an image above the limit is refused", refusesLargeImages},
+		{"a document is stored unchanged", keepsDocuments},
+		{guess("a batch of documents is stored in order"), takesBatches},
+		{"files of supported types are accepted", takesFiles},
+		{guess("a file can be read, listed and deleted"), listsFiles},
+		{"files of other types are rejected", refusesOtherKinds},
+		{"an image above the size limit is rejected", refusesLargeImages},
 	}
 }
 
@@ -37,8 +37,8 @@ func keepsDocuments(t *testing.T, s *scratch) {
 	}
 	_, err = s.Document(t.Context(), c, id)
 	is(t, "after deleting", err, fs.ErrNotExist)
-	_, err = s.AddDocument(t.Context(), unique("nowhere"), ai.Document{Content: html})
-	is(t, "into a conversation that is not there", err, fs.ErrNotExist)
+	_, err = s.AddDocument(t.Context(), unique("missing"), ai.Document{Content: html})
+	is(t, "in a conversation that does not exist", err, fs.ErrNotExist)
 }
 
 func takesBatches(t *testing.T, s *scratch) {
@@ -58,7 +58,7 @@ func takesBatches(t *testing.T, s *scratch) {
 	}
 	listed := ids(collect(t, s.Documents(t.Context(), c, ai.Page{Limit: 2})), func(d ai.Document) string { return d.ID })
 	if !sameIDs(listed, made) {
-		t.Errorf("listed: got %v, made were %v", listed, made)
+		t.Errorf("listed: got %v, want %v", listed, made)
 	}
 }
 
@@ -83,8 +83,8 @@ func takesFiles(t *testing.T, s *scratch) {
 			t.Errorf("%s: got %q, %v", f.Name, id, err)
 		}
 	}
-	_, err := s.UploadFile(t.Context(), unique("nowhere"), kinds(t)[0])
-	is(t, "into a conversation that is not there", err, fs.ErrNotExist)
+	_, err := s.UploadFile(t.Context(), unique("missing"), kinds(t)[0])
+	is(t, "in a conversation that does not exist", err, fs.ErrNotExist)
 }
 
 func listsFiles(t *testing.T, s *scratch) {
@@ -104,7 +104,7 @@ func listsFiles(t *testing.T, s *scratch) {
 	}
 	fileID := func(f ai.StoredFile) string { return f.ID }
 	if listed := ids(collect(t, s.Files(t.Context(), c, ai.Page{Limit: 3})), fileID); !sameIDs(listed, made) {
-		t.Errorf("listed: got %v, made were %v", listed, made)
+		t.Errorf("listed: got %v, want %v", listed, made)
 	}
 	if err := s.DeleteFile(t.Context(), c, made[0]); err != nil {
 		t.Error(err)
@@ -121,7 +121,7 @@ func refusesOtherKinds(t *testing.T, s *scratch) {
 	for _, f := range []ai.File{
 		file("a.exe", "application/octet-stream", []byte("MZ\x00\x01")),
 		file("a.gif", "image/gif", []byte("GIF89a\x01\x00\x01\x00\x00\x00\x00;")),
-		file("a.png", "image/png", []byte("no picture")),
+		file("a.png", "image/png", []byte("not an image")),
 	} {
 		_, err := s.UploadFile(t.Context(), c, f)
 		if e := refused(t, f.Name, err); e.Hint() == "" {
@@ -135,7 +135,7 @@ func refusesOtherKinds(t *testing.T, s *scratch) {
 func refusesLargeImages(t *testing.T, s *scratch) {
 	limit := max(s.model.Limits.MaxImageSize, s.model.Limits.MaxFileSize)
 	if limit == 0 {
-		t.Fatalf("the model %s tells no limit", s.model.ID)
+		t.Fatalf("the model %s has no size limit", s.model.ID)
 	}
 	c := s.conversation(t)
 	large := append(picture(t, 32, 16), make([]byte, limit)...)
@@ -148,8 +148,8 @@ func refusesLargeImages(t *testing.T, s *scratch) {
 
 func pageLaws() []law {
 	return []law{
-		{"a page is read", readsPages},
-		{"a page that is not there is refused", refusesPages},
+		{"a web page can be read", readsPages},
+		{"a web page that does not exist is rejected", refusesPages},
 	}
 }
 
@@ -178,7 +178,7 @@ func readsPages(t *testing.T, s *scratch) {
 
 func refusesPages(t *testing.T, s *scratch) {
 	_, err := s.AddWebResource(t.Context(), s.conversation(t), ai.WebResource{URL: "http://127.0.0.1:1/nothing"})
-	if e := refused(t, "a page that is not there", err); e.Status != 422 {
+	if e := refused(t, "a web page that does not exist", err); e.Status != 422 {
 		t.Errorf("got %v, want 422", err)
 	}
 }

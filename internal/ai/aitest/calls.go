@@ -13,12 +13,12 @@ import (
 func callLaws() []law {
 	return []law{
 		{"an action changes a text", carriesActionsOut},
-		{"an instruction changes a text", carriesInstructionsOut},
-		{"an action that is not known is refused", refusesUnknownActions},
-		{"a review is about elements of what was sent", reviews},
-		{"documents are processed, and nothing but what was asked for is changed", processesDocuments},
-		{guess("documents are processed as a stream"), streamsDocuments},
-		{guess("documents are processed with the capabilities that messages have"), takesProcessingOptions},
+		{"a custom instruction changes a text", carriesInstructionsOut},
+		{"an unknown action is rejected", refusesUnknownActions},
+		{"a review refers to elements of its document", reviews},
+		{"processing changes only the requested parts of documents", processesDocuments},
+		{guess("documents can be processed as a stream"), streamsDocuments},
+		{guess("processing supports the capabilities of messages"), takesProcessingOptions},
 	}
 }
 
@@ -27,7 +27,7 @@ func carriesActionsOut(t *testing.T, s *scratch) {
 		stream, err := s.Action(t.Context(), name, "<p>This is a rather long sentence about nothing in particular.</p>", args)
 		all := events(t, stream, err)
 		if m, ok := all[0].(ai.ActionMetadata); !ok || m.CallID == "" {
-			t.Errorf("%s begins with %#v", name, all[0])
+			t.Errorf("%s: the first event is %#v", name, all[0])
 		}
 		var changes []string
 		var b strings.Builder
@@ -38,7 +38,7 @@ func carriesActionsOut(t *testing.T, s *scratch) {
 			}
 		}
 		if b.Len() == 0 || len(slices.Compact(changes)) != 1 {
-			t.Errorf("%s: got %q in parts of %v", name, b.String(), changes)
+			t.Errorf("%s: got %q in the changes %v", name, b.String(), changes)
 		}
 	}
 }
@@ -77,7 +77,7 @@ func reviews(t *testing.T, s *scratch) {
 		}
 		for id := range got {
 			if id != "a" && id != "b" {
-				t.Errorf("%s: a suggestion for %q, which was not sent", what, id)
+				t.Errorf("%s: got a suggestion for the unknown element %q", what, id)
 			}
 		}
 	}
@@ -86,7 +86,7 @@ func reviews(t *testing.T, s *scratch) {
 	stream, err = s.Review(t.Context(), "translate", page, map[string]string{"language": "German"})
 	check("translate", stream, err)
 	stream, err = s.CustomReview(t.Context(), "Make captions of file names.", s.model.ID, page)
-	check("an instruction", stream, err)
+	check("a custom review", stream, err)
 }
 
 func processing(s *scratch) ai.Processing {
@@ -138,7 +138,7 @@ func checkProcessed(t *testing.T, p ai.Processing, got []ai.Processed, err error
 	}
 	for n, one := range got {
 		if one.Document != p.Documents[n] {
-			t.Errorf("document %d: got %q, sent %q", n, one.Document, p.Documents[n])
+			t.Errorf("document %d: got %q, want %q", n, one.Document, p.Documents[n])
 		}
 	}
 }
@@ -154,5 +154,5 @@ func takesProcessingOptions(t *testing.T, s *scratch) {
 	}
 	p.Options = map[string]json.RawMessage{"noSuchOption": json.RawMessage(`1`)}
 	_, err := s.ProcessDocuments(t.Context(), p)
-	refused(t, "an option that is not known", err)
+	refused(t, "an unknown option", err)
 }

@@ -9,10 +9,10 @@ import (
 
 func contextLaws() []law {
 	return []law{
-		{"a context takes effect in every family", contextsTakeEffect},
-		{"a context that is not there is refused in every family", refusesUnknownContexts},
-		{guess("a context applies to a family by itself"), contextsApply},
-		{guess("a context names what it holds, and is found by it"), findsContexts},
+		{"a context takes effect in all features", contextsTakeEffect},
+		{"all features reject a context that does not exist", refusesUnknownContexts},
+		{guess("a context can apply to a feature automatically"), contextsApply},
+		{guess("a context lists its prompts and files, and can be found by them"), findsContexts},
 	}
 }
 
@@ -78,10 +78,10 @@ func (s *scratch) inEveryFamily(t *testing.T, use func(family, answer string, er
 
 func contextsTakeEffect(t *testing.T, s *scratch) {
 	all, prompt, file := s.signed(t)
-	for what, refs := range map[string][]ai.ContextRef{"all of it": {all}, "its prompt and its file": {file, prompt}} {
+	for what, refs := range map[string][]ai.ContextRef{"the whole context": {all}, "its prompt and its file": {file, prompt}} {
 		s.inEveryFamily(t, func(family, answer string, err error) {
 			if err != nil || !strings.Contains(answer, sign) {
-				t.Errorf("%s, %s: got %q, %v, without what the context asks for", what, family, answer, err)
+				t.Errorf("%s, %s: got %q, %v, want the text that the context requires", what, family, answer, err)
 			}
 		}, refs...)
 	}
@@ -90,7 +90,7 @@ func contextsTakeEffect(t *testing.T, s *scratch) {
 		t.Fatal(err)
 	}
 	if text, err := ai.Text(stream); err != nil || !strings.Contains(text, sign) {
-		t.Errorf("a context in place of a prompt: got %q, %v", text, err)
+		t.Errorf("a context instead of a prompt: got %q, %v", text, err)
 	}
 }
 
@@ -110,7 +110,7 @@ func contextsApply(t *testing.T, s *scratch) {
 	}
 	s.inEveryFamily(t, func(family, answer string, err error) {
 		if err != nil || !strings.Contains(answer, sign) {
-			t.Errorf("%s: got %q, %v, without what the context asks for", family, answer, err)
+			t.Errorf("%s: got %q, %v, want the text that the context requires", family, answer, err)
 		}
 	})
 }

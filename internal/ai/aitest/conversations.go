@@ -11,14 +11,14 @@ import (
 
 func conversationLaws() []law {
 	return []law{
-		{"a conversation is made, read and listed", makesConversations},
-		{guess("the ID of a conversation is taken once"), takesIDsOnce},
-		{guess("a conversation is renamed and pinned"), changesConversations},
-		{"a deleted conversation is gone", deletesConversations},
-		{"conversations are listed in the order of their making, both ways and from every cursor", pagesConversations},
-		{guess("an order that is asked for is kept"), ordersConversations},
-		{guess("conversations without messages can be left out"), leavesOutEmpty},
-		{"conversations are those of their user", isolatesUsers},
+		{"a conversation can be created, read and listed", makesConversations},
+		{guess("the ID of a conversation is unique"), takesIDsOnce},
+		{guess("a conversation can be renamed and pinned"), changesConversations},
+		{"a deleted conversation no longer exists", deletesConversations},
+		{"conversations are listed in the order of creation, forwards and backwards, from every cursor", pagesConversations},
+		{guess("a list follows the requested order"), ordersConversations},
+		{guess("a list can exclude conversations without messages"), leavesOutEmpty},
+		{"users cannot access the conversations of other users", isolatesUsers},
 	}
 }
 
@@ -48,7 +48,7 @@ func makesConversations(t *testing.T, s *scratch) {
 func takesIDsOnce(t *testing.T, s *scratch) {
 	id := s.conversation(t)
 	_, err := s.CreateConversation(t.Context(), ai.NewConversation{ID: id, Group: s.group})
-	is(t, "made again", err, fs.ErrExist)
+	is(t, "created again", err, fs.ErrExist)
 }
 
 func changesConversations(t *testing.T, s *scratch) {
@@ -67,7 +67,7 @@ func changesConversations(t *testing.T, s *scratch) {
 		t.Fatal(err)
 	}
 	if c, err = s.Conversation(t.Context(), id); err != nil || c.Title != "Ünïcode <title>" || c.Pinned {
-		t.Errorf("no longer pinned: got %+v, %v", c, err)
+		t.Errorf("unpinned: got %+v, %v", c, err)
 	}
 }
 
@@ -80,7 +80,7 @@ func deletesConversations(t *testing.T, s *scratch) {
 	}
 	_, err := s.Conversation(t.Context(), id)
 	is(t, "read", err, fs.ErrNotExist)
-	is(t, "asked", ended(s.Send(t.Context(), id, ai.Message{Prompt: "Hello", Model: s.model.ID})), fs.ErrNotExist)
+	is(t, "message", ended(s.Send(t.Context(), id, ai.Message{Prompt: "Hello", Model: s.model.ID})), fs.ErrNotExist)
 	if got := s.listed(t, ai.ConversationFilter{}); got != nil {
 		t.Errorf("listed: got %v", got)
 	}
@@ -96,22 +96,22 @@ func pagesConversations(t *testing.T, s *scratch) {
 	var met []cursors
 	forward := s.listed(t, oldest, ai.Page{Limit: 2, OnPage: func(next, previous string) { met = append(met, cursors{next, previous}) }})
 	if !slices.Equal(forward, made) {
-		t.Fatalf("got %v, made were %v", forward, made)
+		t.Fatalf("got %v, want %v", forward, made)
 	}
 	if slices.Equal(met, []cursors{{}}) {
 		return // the whole list at once, as a plain array
 	}
 	if len(met) != 3 || met[0].previous != "" || met[2].next != "" {
-		t.Fatalf("got the cursors %+v", met)
+		t.Fatalf("got the cursors %+v, want three pages", met)
 	}
 	for n, at := range met[:2] {
 		if got := s.listed(t, oldest, ai.Page{Limit: 2, Cursor: at.next}); !slices.Equal(got, made[2*n+2:]) {
-			t.Errorf("on from page %d: got %v, made were %v", n, got, made)
+			t.Errorf("forwards from page %d: got %v, want the end of %v", n, got, made)
 		}
 		before := slices.Clone(made[:2*n+2])
 		slices.Reverse(before)
 		if got := s.listed(t, oldest, ai.Page{Limit: 2, Cursor: met[n+1].previous, Backward: true}); !slices.Equal(got, before) {
-			t.Errorf("back from page %d: got %v, want %v", n+1, got, before)
+			t.Errorf("backwards from page %d: got %v, want %v", n+1, got, before)
 		}
 	}
 }
@@ -144,17 +144,17 @@ func isolatesUsers(t *testing.T, s *scratch) {
 	id := s.conversation(t)
 	other := s.as(Caller{User: "assetferry-test-other"})
 	_, err := other.Conversation(t.Context(), id)
-	is(t, "read by somebody else", err, fs.ErrNotExist)
+	is(t, "read by another user", err, fs.ErrNotExist)
 	for _, err := range other.Messages(t.Context(), id) {
-		is(t, "messages listed by somebody else", err, fs.ErrNotExist)
+		is(t, "messages listed by another user", err, fs.ErrNotExist)
 	}
 	if err := other.DeleteConversation(t.Context(), id); err != nil {
-		t.Errorf("deleted by somebody else, for whom it is not there: %v", err)
+		t.Errorf("deleted by another user, who cannot see it: %v", err)
 	}
 	if got := collect(t, other.Conversations(t.Context(), ai.ConversationFilter{Group: s.group})); len(got) > 0 {
-		t.Errorf("listed by somebody else: %+v", got)
+		t.Errorf("listed by another user: %+v", got)
 	}
 	if _, err := s.Conversation(t.Context(), id); err != nil {
-		t.Errorf("after somebody else came by: %v", err)
+		t.Errorf("after the requests of another user: %v", err)
 	}
 }

@@ -11,11 +11,11 @@ import (
 
 func messageLaws() []law {
 	return []law{
-		{"a message is answered and both are kept", answersMessages},
-		{"an image that is attached is described", describesImages},
-		{"a conversation keeps its history, both ways", keepsHistory},
-		{"a reply may think, search, and be about everything at once", takesCapabilities},
-		{"a file that is not there is refused", refusesUnknownFiles},
+		{"the conversation stores a message and its reply", answersMessages},
+		{"the model describes an attached image", describesImages},
+		{"the messages of a conversation are listed forwards and backwards", keepsHistory},
+		{"a message may combine attachments, reasoning and web search", takesCapabilities},
+		{"a file that does not exist is rejected", refusesUnknownFiles},
 	}
 }
 
@@ -23,7 +23,7 @@ func answersMessages(t *testing.T, s *scratch) {
 	c := s.conversation(t)
 	all := s.say(t, c, ai.Message{Prompt: "Say hello.", Attributes: map[string]string{"mark": "ours"}})
 	if m, ok := all[0].(ai.MessageMetadata); !ok || m.MessageID == "" {
-		t.Errorf("begins with %#v", all[0])
+		t.Errorf("the first event is %#v", all[0])
 	}
 	text := joined(all)
 	if text == "" {
@@ -37,7 +37,7 @@ func answersMessages(t *testing.T, s *scratch) {
 	var attributes map[string]string
 	_ = json.Unmarshal(asked.Attributes, &attributes)
 	if asked.Role != "user" || asked.Prompt != "Say hello." || asked.Model != s.model.ID || attributes["mark"] != "ours" {
-		t.Errorf("asked: got %+v", asked)
+		t.Errorf("message: got %+v", asked)
 	}
 	if reply.Role != "assistant" || reply.Text() != text {
 		t.Errorf("reply: got %+v, want %q", reply, text)
@@ -59,7 +59,7 @@ func describesImages(t *testing.T, s *scratch) {
 	}
 	stored := collect(t, s.Messages(t.Context(), c))
 	if len(stored) == 0 || !slices.ContainsFunc(stored[0].Content, func(part ai.StoredContent) bool { return part.Type == "file" }) {
-		t.Errorf("the file is not in what was asked: %+v", stored)
+		t.Errorf("the stored message lacks the file: %+v", stored)
 	}
 }
 
@@ -108,8 +108,8 @@ func takesCapabilities(t *testing.T, s *scratch) {
 func refusesUnknownFiles(t *testing.T, s *scratch) {
 	c := s.conversation(t)
 	err := ended(s.Send(t.Context(), c, ai.Message{Prompt: "Describe it.", Model: s.model.ID, Content: []ai.Item{ai.FileItem("nothing")}}))
-	refused(t, "a file that is not there", err)
+	refused(t, "a file that does not exist", err)
 	if stored := collect(t, s.Messages(t.Context(), c)); len(stored) > 0 {
-		t.Errorf("what was refused is kept: %+v", stored)
+		t.Errorf("the rejected message is stored: %+v", stored)
 	}
 }

@@ -10,14 +10,14 @@ import (
 
 func refusalLaws() []law {
 	return []law{
-		{"who is there says so to everybody", saysHealth},
-		{"a missing scope is named", namesMissingScopes},
-		{"a model that the token lacks says so", namesModels},
-		{"a token of another environment is refused", refusesEnvironments},
-		{"a forged token is refused", refusesForgery},
-		{"a model that is not known is refused", refusesUnknownModels},
-		{"a message without a prompt is refused", refusesNothing},
-		{guess("a cursor that is none is refused"), refusesCursors},
+		{"the service reports its health", saysHealth},
+		{"the error names a missing scope", namesMissingScopes},
+		{"the error reports a model that the token does not allow", namesModels},
+		{"a token for another environment is rejected", refusesEnvironments},
+		{"a forged token is rejected", refusesForgery},
+		{"an unknown model is rejected", refusesUnknownModels},
+		{"a message without a prompt is rejected", refusesNothing},
+		{guess("an invalid cursor is rejected"), refusesCursors},
 	}
 }
 
@@ -47,10 +47,10 @@ func namesModels(t *testing.T, s *scratch) {
 		t.Fatal(err)
 	}
 	if slices.ContainsFunc(models, func(m ai.Model) bool { return m.Allowed }) {
-		t.Errorf("a token without models is allowed one of %+v", models)
+		t.Errorf("a token without model permissions may use one of %+v", models)
 	}
 	c := s.conversation(t)
-	if e := refused(t, "asked", ended(poor.Send(t.Context(), c, ai.Message{Prompt: "Hello", Model: s.model.ID}))); e.Status != 403 {
+	if e := refused(t, "message", ended(poor.Send(t.Context(), c, ai.Message{Prompt: "Hello", Model: s.model.ID}))); e.Status != 403 {
 		t.Errorf("got %v", e)
 	}
 }
@@ -71,14 +71,14 @@ func refusesForgery(t *testing.T, s *scratch) {
 
 func refusesUnknownModels(t *testing.T, s *scratch) {
 	err := ended(s.Send(t.Context(), s.conversation(t), ai.Message{Prompt: "Hello", Model: "no-such-model"}))
-	if refused(t, "asked", err); !errors.Is(err, ai.ErrModel) {
+	if refused(t, "message", err); !errors.Is(err, ai.ErrModel) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func refusesNothing(t *testing.T, s *scratch) {
 	err := ended(s.Send(t.Context(), s.conversation(t), ai.Message{Model: s.model.ID}))
-	if e := refused(t, "asked", err); e.Status != 400 {
+	if e := refused(t, "message", err); e.Status != 400 {
 		t.Errorf("got %v", err)
 	}
 }
@@ -93,7 +93,7 @@ func refusesCursors(t *testing.T, s *scratch) {
 
 func moderatesPrompts(t *testing.T, s *scratch) {
 	err := ended(s.Send(t.Context(), s.conversation(t), ai.Message{Prompt: s.service.Flagged, Model: s.model.ID}))
-	if e := refused(t, "asked", err); e.Status != 422 || len(e.FlaggedCategories()) == 0 || e.Hint() == "" {
+	if e := refused(t, "message", err); e.Status != 422 || len(e.FlaggedCategories()) == 0 || e.Hint() == "" {
 		t.Errorf("got %v", err)
 	}
 }

@@ -16,8 +16,8 @@ import (
 func administrationLaws() []law {
 	return []law{
 		{"workspaces", testWorkspaces},
-		{"workspaces are apart", testWorkspacesApart},
-		{guess("configured workspaces"), testConfigureWorkspace},
+		{"workspaces are separate", testWorkspacesApart},
+		{guess("configure a workspace"), testConfigureWorkspace},
 		{"extensions of a workspace", testWorkspaceExtensions},
 		{"configuration of the environment", testEnvironmentConfig},
 		{guess("template of workspaces"), testTemplate},
@@ -64,7 +64,7 @@ func testWorkspaces(t *testing.T, s *scratch) {
 				t.Fatal(err)
 			}
 			if w.CreatedAt.IsZero() {
-				t.Errorf("%s has no time", w.ID)
+				t.Errorf("%s has no creation time", w.ID)
 			}
 			names = append(names, w.Name)
 		}
@@ -82,16 +82,16 @@ func testWorkspaces(t *testing.T, s *scratch) {
 		t.Fatal(err)
 	}
 	if got := find(assets.FindWorkspaces{IDs: []string{id}}); !slices.Equal(got, []string{renamed}) {
-		t.Errorf("renamed: got %v", got)
+		t.Errorf("after renaming: got %v", got)
 	}
 	if err := super.DeleteWorkspace(t.Context(), id, name); err == nil {
-		t.Fatal("a workspace of another name was deleted")
+		t.Fatal("the workspace was deleted although its name differs")
 	}
 	if err := super.DeleteWorkspace(t.Context(), id, renamed); err != nil {
 		t.Fatal(err)
 	}
 	if got := find(assets.FindWorkspaces{IDs: []string{id}}); len(got) != 0 {
-		t.Errorf("deleted: got %v", got)
+		t.Errorf("after deleting: got %v", got)
 	}
 	if err := super.DeleteWorkspace(t.Context(), id, renamed); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("deleted again: got %v", err)
@@ -121,7 +121,7 @@ func testWorkspacesApart(t *testing.T, s *scratch) {
 		t.Fatal(err)
 	}
 	if err := inside.Ping(t.Context()); !assets.IsAuth(err) {
-		t.Errorf("after it was deleted: got %v", err)
+		t.Errorf("after deleting: got %v", err)
 	}
 }
 
@@ -232,7 +232,7 @@ func testGroups(t *testing.T, s *scratch) {
 		t.Fatalf("got %+v", all)
 	}
 	if err := s.DeleteGroup(t.Context(), standard[0]); err == nil {
-		t.Fatal("the default group was removed")
+		t.Fatal("the default group was deleted")
 	}
 	if err := s.DeleteGroup(t.Context(), id); err != nil {
 		t.Error(err)
@@ -269,7 +269,7 @@ func testGrants(t *testing.T, s *scratch) {
 		t.Fatal(err)
 	}
 	if all, err := s.Grants(t.Context(), group); err != nil || len(all) != 0 {
-		t.Errorf("deleted: got %+v, %v", all, err)
+		t.Errorf("after deleting: got %+v, %v", all, err)
 	}
 }
 
@@ -297,7 +297,7 @@ func testMembers(t *testing.T, s *scratch) {
 		_, read := u.Asset(t.Context(), a.ID)
 		_, write := u.Update(t.Context(), a.ID, assets.Changes{Description: new(who)})
 		if refused(read) == tt.reads || refused(write) == tt.writes {
-			t.Errorf("%s: reading %v, writing %v", who, read, write)
+			t.Errorf("%s: read error %v, write error %v", who, read, write)
 		}
 		var listed []string
 		for c, err := range u.Categories(t.Context()) {
@@ -307,7 +307,7 @@ func testMembers(t *testing.T, s *scratch) {
 			listed = append(listed, c.ID)
 		}
 		if slices.Contains(listed, s.category) != tt.reads || slices.Contains(listed, outside) {
-			t.Errorf("%s: listed %v", who, listed)
+			t.Errorf("%s: got the categories %v", who, listed)
 		}
 		p, err := u.Permissions(t.Context())
 		if err != nil || p.May(assets.AccessCategory, s.category) != tt.reads || p.May(assets.ModifyMetadata, s.category) != tt.writes {
@@ -339,7 +339,7 @@ func testRoles(t *testing.T, s *scratch) {
 		}
 	}
 	if _, err := s.as(Caller{Role: "user"}).CreateCategory(t.Context(), assets.NewCategory{Name: strings.Repeat("x", 9), Extensions: extensions()}); !refused(err) {
-		t.Errorf("a user made a category: %v", err)
+		t.Errorf("a user created a category: %v", err)
 	}
 }
 

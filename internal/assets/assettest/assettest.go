@@ -78,7 +78,7 @@ func Run(t *testing.T, newClient NewClient) {
 		}
 		t.Run(l.name, func(t *testing.T) { l.run(t, newScratch(t, newClient)) })
 	}
-	t.Logf("%d cases, %d of them guesses", len(laws()), guesses)
+	t.Logf("%d cases, including %d guesses", len(laws()), guesses)
 }
 
 // A scratch is a category for one test.

@@ -24,11 +24,11 @@ func testConfigure(t *testing.T, s *scratch) {
 		t.Errorf("got %+v", c)
 	}
 	if _, err := s.Asset(t.Context(), a.ID); err != nil {
-		t.Errorf("what may stay: %v", err)
+		t.Errorf("asset with an allowed extension: %v", err)
 	}
 	want.Private = false
 	if c, err := s.ConfigureCategory(t.Context(), s.category, want); err != nil || c.Private {
-		t.Errorf("made public: got %+v, %v", c, err)
+		t.Errorf("public category: got %+v, %v", c, err)
 	}
 }
 
@@ -49,7 +49,7 @@ func testExtensionsInUse(t *testing.T, s *scratch) {
 		t.Fatal(err)
 	}
 	if _, err := s.Asset(t.Context(), a.ID); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the file of a dropped extension: got %v", err)
+		t.Errorf("asset with a removed extension: got %v", err)
 	}
 }
 
@@ -68,13 +68,13 @@ func testAddExtension(t *testing.T, s *scratch) {
 		t.Fatal(err)
 	}
 	if now.Name != was.Name || now.Private != was.Private || !slices.Equal(sorted(now.Extensions), sorted(append(slices.Clone(was.Extensions), "gif"))) {
-		t.Errorf("got %+v, was %+v", now, was)
+		t.Errorf("got %+v, before %+v", now, was)
 	}
 	if _, err := s.Asset(t.Context(), a.ID); err != nil {
 		t.Error(err)
 	}
 	if _, err := s.AddExtensions(t.Context(), was, "pdf"); err == nil {
-		t.Error("a category that changed meanwhile was changed")
+		t.Error("an outdated category was changed")
 	}
 }
 
@@ -83,7 +83,7 @@ func testDeleteCategory(t *testing.T, s *scratch) {
 	folder := s.newFolder(t, assets.NewFolder{Name: "f", CategoryID: id})
 	a := s.uploadTo(t, assets.Upload{FolderID: folder, Filename: "a.txt"}, []byte("x"))
 	if _, ok := errors.AsType[*assets.InUseError](s.DeleteCategory(t.Context(), id)); !ok {
-		t.Fatal("a category with files was deleted without leave")
+		t.Fatal("a category with files was deleted without permission")
 	}
 	if err := s.DeleteCategory(t.Context(), id, "txt"); err != nil {
 		t.Fatal(err)
@@ -110,14 +110,14 @@ func testCategoryOrder(t *testing.T, s *scratch) {
 	}
 	defer func() {
 		if err := s.OrderCategories(t.Context(), before); err != nil {
-			t.Errorf("back to the order before: %v", err)
+			t.Errorf("restore the order: %v", err)
 		}
 	}()
 	if got := s.order(t); !slices.Equal(got, turned) {
 		t.Errorf("got %v, want %v", got, turned)
 	}
 	if err := s.OrderCategories(t.Context(), turned[1:]); err == nil {
-		t.Error("an order that leaves one out was taken")
+		t.Error("an order without one of the categories was accepted")
 	}
 }
 

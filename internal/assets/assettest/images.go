@@ -26,15 +26,15 @@ func imageLaws() []law {
 	return []law{
 		{"images", testImages},
 		{"metadata of images", testMetadataOfImages},
-		{guess("damaged images end in an error"), testDamagedImages},
+		{guess("damaged images have the status error"), testDamagedImages},
 		{"renditions", testRenditions},
-		{guess("renditions of boxes"), testBoxes},
+		{guess("renditions within a box"), testBoxes},
 		{"thumbs", testThumbs},
 		{guess("no renditions of other files"), testNoRendition},
 		{guess("image qualities"), testImageQualities},
-		{"edit to a new asset", testEditToNew},
+		{"edit into a new asset", testEditToNew},
 		{"edit in place", testEditInPlace},
-		{guess("edits are done in order"), testEditOrder},
+		{guess("edits have a fixed order"), testEditOrder},
 		{"analysis", testAnalysis},
 	}
 }
@@ -99,13 +99,13 @@ func testMetadataOfImages(t *testing.T, s *scratch) {
 	}
 	// Nothing is ever queued about a text.
 	if a, err := s.Processed(t.Context(), s.upload(t, "a.txt").ID); err != nil || a.Metadata.Status != "" {
-		t.Errorf("a text: %q, %v", a.Metadata.Status, err)
+		t.Errorf("text file: got %q, %v", a.Metadata.Status, err)
 	}
 }
 
 func testDamagedImages(t *testing.T, s *scratch) {
 	whole := photo(t, 300, 200)
-	for name, content := range map[string][]byte{"half.jpg": whole[:len(whole)/2], "text.jpg": []byte("no picture")} {
+	for name, content := range map[string][]byte{"half.jpg": whole[:len(whole)/2], "text.jpg": []byte("not an image")} {
 		a := s.uploadTo(t, assets.Upload{CategoryID: s.category, Filename: name}, content)
 		if a, err := s.Processed(t.Context(), a.ID); err != nil || a.Metadata.Status != assets.Failed || a.Metadata.Width != 0 {
 			t.Errorf("%s: %+v, %v", name, a.Metadata, err)
@@ -128,7 +128,7 @@ func fetch(t *testing.T, body io.ReadCloser, size int64, err error, format asset
 	}[format]
 	m, err := decode(bytes.NewReader(b))
 	if err != nil {
-		t.Fatalf("as %s: %v", format, err)
+		t.Fatalf("decode %s: %v", format, err)
 	}
 	return m, len(b)
 }
@@ -160,7 +160,7 @@ func testRenditions(t *testing.T, s *scratch) {
 		}
 	}
 	if address, err := a.ImageURL(assets.Rendition{Width: 240}); err != nil || address != a.ImageURLs["240"] {
-		t.Errorf("built %q, %v, and got %q", address, err, a.ImageURLs["240"])
+		t.Errorf("built %q, %v, want %q", address, err, a.ImageURLs["240"])
 	}
 }
 
@@ -219,10 +219,10 @@ func testImageQualities(t *testing.T, s *scratch) {
 		sizes = append(sizes, size)
 	}
 	if sizes[0] >= sizes[1] {
-		t.Errorf("with quality 10 there are %d bytes, with 95 %d", sizes[0], sizes[1])
+		t.Errorf("got %d bytes with quality 10, and %d with 95", sizes[0], sizes[1])
 	}
 	if err := s.SetImageQuality(t.Context(), assets.JPEG, 101); err == nil {
-		t.Error("101 was taken")
+		t.Error("quality 101 was accepted")
 	}
 	if err := s.SetImageQuality(t.Context(), "bmp", 50); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(fmt.Errorf("bmp: %w", err))
@@ -242,7 +242,7 @@ func testEditToNew(t *testing.T, s *scratch) {
 		t.Errorf("got %+v, %v", made.Metadata, err)
 	}
 	if a, err := s.Processed(t.Context(), a.ID); err != nil || a.Metadata.Width != 300 {
-		t.Errorf("the original: %+v, %v", a.Metadata, err)
+		t.Errorf("original: got %+v, %v", a.Metadata, err)
 	}
 }
 
@@ -259,7 +259,7 @@ func testEditInPlace(t *testing.T, s *scratch) {
 		t.Errorf("got %+v, %v", edited.Metadata, err)
 	}
 	if all, err := s.Revisions(t.Context(), a.ID); err != nil || len(all) != 2 {
-		t.Errorf("revisions %v, %v", all, err)
+		t.Errorf("revisions: got %v, %v", all, err)
 	}
 }
 
@@ -278,7 +278,7 @@ func testEditOrder(t *testing.T, s *scratch) {
 		"outside": {Crop: &assets.Crop{X: 250, Width: 100, Height: 10}}, "too large": {Resize: &assets.Resize{Width: 16384, Height: 10}},
 	} {
 		if _, err := s.EditToNew(t.Context(), made.ID, name, e); err == nil {
-			t.Errorf("%s was carried out", name)
+			t.Errorf("edit %s was accepted", name)
 		}
 	}
 }
@@ -296,16 +296,16 @@ func testAnalysis(t *testing.T, s *scratch) {
 	switch a.Metadata.AnalysisStatus {
 	case assets.Success:
 		if a.Metadata.Description == "" && len(a.Tags) == 0 {
-			t.Errorf("nothing was found: %+v", a)
+			t.Errorf("analysis without results: %+v", a)
 		}
 	case assets.Skipped:
 		if a.Metadata.Description != "" || len(a.Tags) > 0 {
-			t.Errorf("skipped, and yet %+v", a)
+			t.Errorf("skipped analysis with results: %+v", a)
 		}
 	default:
 		t.Errorf("status %q", a.Metadata.AnalysisStatus)
 	}
 	if text, err = s.Analysed(t.Context(), text.ID); err != nil || text.Metadata.AnalysisStatus != assets.Skipped {
-		t.Errorf("a text: %q, %v", text.Metadata.AnalysisStatus, err)
+		t.Errorf("text file: got %q, %v", text.Metadata.AnalysisStatus, err)
 	}
 }

@@ -17,15 +17,15 @@ import (
 func revisionLaws() []law {
 	return []law{
 		{"replace in place", testReplace},
-		{"replaced images are processed anew", testReplaceImage},
-		{guess("replace by another extension"), testReplaceExtension},
-		{"replace what is not there", testReplaceNothing},
+		{"replaced images are processed again", testReplaceImage},
+		{guess("replace with another extension"), testReplaceExtension},
+		{"replace a missing asset", testReplaceNothing},
 		{"revisions", testRevisions},
-		{guess("revisions come newest first"), testRevisionOrder},
+		{guess("revisions are listed newest first"), testRevisionOrder},
 		{"use a revision", testUseRevision},
 		{"delete a revision", testDeleteRevision},
-		{guess("the current revision stays"), testDeleteCurrent},
-		{guess("files of revisions"), testRevisionFile},
+		{guess("the current revision cannot be deleted"), testDeleteCurrent},
+		{guess("download a revision"), testRevisionFile},
 	}
 }
 
@@ -51,7 +51,7 @@ func (s *scratch) revised(t *testing.T) (a assets.Asset, current, old assets.Rev
 	}
 	i := slices.IndexFunc(all, func(r assets.Revision) bool { return r.Current })
 	if i < 0 {
-		t.Fatalf("none is current: %+v", all)
+		t.Fatalf("no revision is current: %+v", all)
 	}
 	return a, all[i], all[1-i]
 }
@@ -85,11 +85,11 @@ func testReplace(t *testing.T, s *scratch) {
 		t.Fatal(err)
 	}
 	if got.ID != a.ID || got.URL != a.URL || got.Name != "renamed" || got.CategoryID != a.CategoryID || got.Size != 8 {
-		t.Errorf("got %+v, was %+v", got, a)
+		t.Errorf("got %+v, before %+v", got, a)
 	}
 	got, err = s.Asset(t.Context(), a.ID)
 	if err != nil || !slices.Equal(got.Tags, []string{"x"}) || got.Metadata.Description != "d" || got.Size != 8 {
-		t.Errorf("later: got %+v, %v", got, err)
+		t.Errorf("read again: got %+v, %v", got, err)
 	}
 	if content := s.content(t, got.URL); content != "replaced" {
 		t.Errorf("content: got %q", content)
@@ -153,7 +153,7 @@ func testRevisions(t *testing.T, s *scratch) {
 	}
 	single := s.upload(t, "b.txt")
 	if all, err := s.Revisions(t.Context(), single.ID); err != nil || len(all) > 1 || len(all) == 1 && !all[0].Current {
-		t.Errorf("of a new asset: got %+v, %v", all, err)
+		t.Errorf("revisions of a new asset: got %+v, %v", all, err)
 	}
 }
 
@@ -185,10 +185,10 @@ func testUseRevision(t *testing.T, s *scratch) {
 		t.Error(err)
 	}
 	if content := s.content(t, a.URL); content != "newer" {
-		t.Errorf("and back: got %q", content)
+		t.Errorf("current revision again: got %q", content)
 	}
 	if err := s.UseRevision(t.Context(), a.ID, "none"); err == nil {
-		t.Error("no such revision: no error")
+		t.Error("using a missing revision returned no error")
 	}
 }
 

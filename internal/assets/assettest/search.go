@@ -12,7 +12,7 @@ import (
 
 func searchLaws() []law {
 	return []law{
-		{guess("words of a search"), testSearch},
+		{guess("search for words"), testSearch},
 		{"search with filters", testSearchFilters},
 		{guess("search by time"), testSearchTimes},
 	}
@@ -53,13 +53,13 @@ func testSearch(t *testing.T, s *scratch) {
 		}
 	}
 	if got := s.find(t, assets.Search{Phrase: key + " elsewhere"}); len(got) != 0 {
-		t.Errorf("not all of the words: got %v", got)
+		t.Errorf("phrase with an unknown word: got %v", got)
 	}
 	if err := s.Trash(t.Context(), name.ID); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.find(t, assets.Search{Phrase: key}); len(got) != 3 || slices.Contains(got, name.ID) {
-		t.Errorf("after one was trashed: got %v", got)
+		t.Errorf("after trashing an asset: got %v", got)
 	}
 }
 

@@ -14,18 +14,18 @@ func structureLaws() []law {
 	return []law{
 		{"first contact", testFirstContact},
 		{"categories", testCategories},
-		{"equal category names", testEqualCategories},
-		{"configured categories", testConfigure},
+		{"duplicate category names", testEqualCategories},
+		{"configure a category", testConfigure},
 		{"extensions in use", testExtensionsInUse},
-		{"added extension", testAddExtension},
-		{"deleted categories", testDeleteCategory},
+		{"add an extension", testAddExtension},
+		{"delete a category", testDeleteCategory},
 		{guess("order of categories"), testCategoryOrder},
 		{"folders", testFolders},
-		{guess("nested folders, level by level"), testNestedFolders},
-		{guess("branch of a folder"), testBranch},
-		{"renamed folders", testRenameFolder},
-		{"deleted folders", testDeleteFolder},
-		{"equal folder names", testEqualFolders},
+		{guess("list nested folders by level"), testNestedFolders},
+		{guess("read the branch of a folder"), testBranch},
+		{"rename a folder", testRenameFolder},
+		{"delete a folder", testDeleteFolder},
+		{"duplicate folder names", testEqualFolders},
 	}
 }
 
@@ -66,14 +66,14 @@ func testCategories(t *testing.T, s *scratch) {
 		}
 	}
 	if found != 1 {
-		t.Errorf("listed %d times", found)
+		t.Errorf("the category is listed %d times", found)
 	}
 }
 
 func testEqualCategories(t *testing.T, s *scratch) {
-	name := unique("twin")
+	name := unique("same")
 	if a, b := s.newCategory(t, name), s.newCategory(t, name); a == b {
-		t.Errorf("got %s twice", a)
+		t.Errorf("both have the ID %s", a)
 	}
 }
 
@@ -93,7 +93,7 @@ func testFolders(t *testing.T, s *scratch) {
 		t.Errorf("got %+v", f)
 	}
 	if slices.ContainsFunc(all, func(f assets.Folder) bool { return f.ID == nested }) {
-		t.Error("a nested folder is among those of the top level")
+		t.Error("a nested folder is listed at the top level")
 	}
 }
 
@@ -124,9 +124,9 @@ func testNestedFolders(t *testing.T, s *scratch) {
 }
 
 func testEqualFolders(t *testing.T, s *scratch) {
-	n := assets.NewFolder{Name: "twin", CategoryID: s.category}
+	n := assets.NewFolder{Name: "same", CategoryID: s.category}
 	if a, b := s.newFolder(t, n), s.newFolder(t, n); a == b {
-		t.Errorf("got %s twice", a)
+		t.Errorf("both have the ID %s", a)
 	}
 }
 
@@ -154,7 +154,7 @@ func testBranch(t *testing.T, s *scratch) {
 		t.Fatalf("got %v, want %v", got, want)
 	}
 	if inside := way[2].Folders; len(inside) != 1 || inside[0].ID != below {
-		t.Errorf("below: got %+v, want %s", inside, below)
+		t.Errorf("folders inside: got %+v, want %s", inside, below)
 	}
 }
 
@@ -168,7 +168,7 @@ func testRenameFolder(t *testing.T, s *scratch) {
 	}
 	for _, name := range []string{"", strings.Repeat("x", 257)} {
 		if err := s.RenameFolder(t.Context(), id, name); err == nil {
-			t.Errorf("a name of %d characters was taken", len(name))
+			t.Errorf("a name of %d characters was accepted", len(name))
 		}
 	}
 }
@@ -195,6 +195,6 @@ func testDeleteFolder(t *testing.T, s *scratch) {
 		check(step.to)
 	}
 	if err := s.DeleteFolder(t.Context(), top); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("again: got %v", err)
+		t.Errorf("deleted again: got %v", err)
 	}
 }

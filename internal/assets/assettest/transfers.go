@@ -13,15 +13,15 @@ import (
 
 func transferLaws() []law {
 	return []law{
-		{"names taken", testNamesTaken},
-		{guess("names taken in another normal form"), testNamesTakenNormal},
+		{"name conflicts", testNamesTaken},
+		{guess("name conflicts between Unicode forms"), testNamesTakenNormal},
 		{"copy", testCopy},
 		{"move", testMove},
-		{"rename on the way", testTransferRename},
-		{guess("replace on the way"), testTransferReplace},
-		{guess("taken names stop a transfer"), testTransferTaken},
-		{"transfers that fail", testTransferFailures},
-		{guess("move to where it is"), testMoveNowhere},
+		{"rename during a transfer", testTransferRename},
+		{guess("replace during a transfer"), testTransferReplace},
+		{guess("name conflicts stop a transfer"), testTransferTaken},
+		{"failed transfers", testTransferFailures},
+		{guess("move to the same place"), testMoveNowhere},
 	}
 }
 
@@ -106,7 +106,7 @@ func testCopy(t *testing.T, s *scratch) {
 		t.Errorf("got %+v", c)
 	}
 	if got := idsOf(s.list(t, s.here())); !slices.Equal(got, []string{a.ID}) {
-		t.Errorf("the original: got %v", got)
+		t.Errorf("original: got %v", got)
 	}
 	// Each has a life of its own.
 	if err := s.Trash(t.Context(), a.ID); err != nil {
@@ -134,7 +134,7 @@ func testMove(t *testing.T, s *scratch) {
 		t.Errorf("in the target: got %v", got)
 	}
 	if got := idsOf(s.list(t, s.here())); !slices.Equal(got, []string{b.ID}) {
-		t.Errorf("left: got %v", got)
+		t.Errorf("not moved: got %v", got)
 	}
 	back := assets.Target{CategoryID: s.category}
 	if err := s.Move(t.Context(), back, assets.Transfer{AssetID: a.ID}); err != nil {
@@ -169,7 +169,7 @@ func testTransferReplace(t *testing.T, s *scratch) {
 		t.Errorf("got %v, want %s", got, a.ID)
 	}
 	if !s.inTrash(t, old.ID) {
-		t.Error("what was there is not in the trash")
+		t.Error("the replaced asset is not in the trash")
 	}
 }
 
@@ -194,13 +194,13 @@ func testTransferFailures(t *testing.T, s *scratch) {
 	s.keep(texts)
 	text := s.upload(t, "a.txt")
 	picture := s.uploadTo(t, assets.Upload{CategoryID: s.category, Filename: "p.png"}, picture(t, 2, 2))
-	gone := s.upload(t, "gone.txt")
-	if err := s.Trash(t.Context(), gone.ID); err != nil {
+	trashed := s.upload(t, "trashed.txt")
+	if err := s.Trash(t.Context(), trashed.ID); err != nil {
 		t.Fatal(err)
 	}
 	to := assets.Target{CategoryID: texts}
-	all := []assets.Transfer{{AssetID: picture.ID}, {AssetID: gone.ID}, {AssetID: text.ID}}
-	want := map[string]int{picture.ID: http.StatusBadRequest, gone.ID: http.StatusNotFound}
+	all := []assets.Transfer{{AssetID: picture.ID}, {AssetID: trashed.ID}, {AssetID: text.ID}}
+	want := map[string]int{picture.ID: http.StatusBadRequest, trashed.ID: http.StatusNotFound}
 	wantFailures(t, s.Copy(t.Context(), to, all...), want)
 	all[2].IfTaken = assets.RenameIt
 	wantFailures(t, s.Move(t.Context(), to, all...), want)
@@ -209,7 +209,7 @@ func testTransferFailures(t *testing.T, s *scratch) {
 	}
 	err = s.Move(t.Context(), assets.Target{FolderID: "00000000-0000-4000-8000-000000000000"}, all[2])
 	if !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("to nowhere: got %v", err)
+		t.Errorf("move to a missing folder: got %v", err)
 	}
 }
 

@@ -12,17 +12,17 @@ import (
 
 func trashLaws() []law {
 	return []law{
-		{"list of the trash", testTrashed},
+		{"list the trash", testTrashed},
 		{"restore", testRestore},
 		{"restore to another place", testRestoreElsewhere},
 		{"restore under another name", testRestoreRename},
-		{guess("a taken name stops restoring"), testRestoreTaken},
+		{guess("a name conflict stops restoring"), testRestoreTaken},
 		{"validate restoring", testValidateRestore},
-		{"delete for good", testDelete},
-		{guess("deleting what is not there"), testDeleteNothing},
-		{guess("a deleted folder leaves the trash alone"), testTrashOfFolder},
-		{guess("an upload is a use"), testRecentUpload},
-		{"recent", testRecent},
+		{"delete permanently", testDelete},
+		{guess("delete a missing asset"), testDeleteNothing},
+		{guess("deleting a folder does not change the trash"), testTrashOfFolder},
+		{guess("recent assets include uploads"), testRecentUpload},
+		{"recent assets", testRecent},
 		{guess("position in a list"), testOffset},
 	}
 }
@@ -61,7 +61,7 @@ func testTrashed(t *testing.T, s *scratch) {
 		}
 	}
 	if s.inTrash(t, stays) {
-		t.Error("an asset is in the trash that was not put there")
+		t.Error("an asset that was not trashed is in the trash")
 	}
 }
 
@@ -107,7 +107,7 @@ func testRestoreTaken(t *testing.T, s *scratch) {
 	s.upload(t, "a.txt")
 	wantFailures(t, s.Restore(t.Context(), assets.Restoration{AssetID: ids[0]}), map[string]int{ids[0]: http.StatusConflict})
 	if !s.inTrash(t, ids[0]) {
-		t.Error("it is not in the trash any more")
+		t.Error("the asset is no longer in the trash")
 	}
 }
 
@@ -132,7 +132,7 @@ func testDelete(t *testing.T, s *scratch) {
 		t.Fatal(err)
 	}
 	if s.inTrash(t, ids[0]) || !s.inTrash(t, ids[1]) {
-		t.Error("not exactly the one is gone")
+		t.Error("the trash should contain only the second asset")
 	}
 	if _, err := s.Asset(t.Context(), ids[0]); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v", err)

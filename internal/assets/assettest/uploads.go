@@ -18,12 +18,12 @@ func uploadLaws() []law {
 		{"upload to a category", testUploadToCategory},
 		{"upload to a folder", testUploadToFolder},
 		{"names", testNames},
-		{guess("equal names"), testEqualNames},
-		{"extensions are compared without case", testExtensionCase},
+		{guess("duplicate names"), testEqualNames},
+		{"extensions ignore case", testExtensionCase},
 		{"extension not allowed", testExtensionRefused},
-		{"what is not there", testNotThere},
+		{"missing assets, folders and categories", testNotThere},
 		{"download", testDownload},
-		{guess("category without its folders"), testCategoryList},
+		{guess("a category list excludes assets in folders"), testCategoryList},
 		{"pages", testPages},
 		{"newest first", testNewestFirst},
 		{"update", testUpdate},
@@ -43,7 +43,7 @@ func testUploadToCategory(t *testing.T, s *scratch) {
 			t.Errorf("uploadedAt: got %v", a.UploadedAt)
 		}
 		if len(a.ImageURLs) > 0 {
-			t.Errorf("a text with images: %v", a.ImageURLs)
+			t.Errorf("text file with image URLs: %v", a.ImageURLs)
 		}
 	}
 	check(a)
@@ -76,13 +76,13 @@ func testNames(t *testing.T, s *scratch) {
 			t.Errorf("%q: got %q and %q", name, a.Name, a.Extension)
 		}
 		if again, err := s.Asset(t.Context(), a.ID); err != nil || again.Name != name {
-			t.Errorf("%q: got %q later, %v", name, again.Name, err)
+			t.Errorf("%q: read again: got %q, %v", name, again.Name, err)
 		}
 	}
 }
 
 func testEqualNames(t *testing.T, s *scratch) {
-	a, b := s.upload(t, "twin.txt"), s.upload(t, "twin.txt")
+	a, b := s.upload(t, "same.txt"), s.upload(t, "same.txt")
 	if a.ID == b.ID || a.Name != b.Name {
 		t.Errorf("got %+v and %+v", a, b)
 	}
@@ -104,18 +104,18 @@ func testExtensionRefused(t *testing.T, s *scratch) {
 		t.Errorf("got %v", err)
 	}
 	if got := s.list(t, assets.ListOptions{CategoryID: s.category}); len(got) != 0 {
-		t.Errorf("made %v", got)
+		t.Errorf("created %v", got)
 	}
 }
 
 func testNotThere(t *testing.T, s *scratch) {
-	gone := s.upload(t, "gone.txt").ID
-	if err := s.Trash(t.Context(), gone); err != nil {
+	trashed := s.upload(t, "trashed.txt").ID
+	if err := s.Trash(t.Context(), trashed); err != nil {
 		t.Fatal(err)
 	}
 	s.ids = nil
-	_, asset := s.Asset(t.Context(), gone)
-	_, update := s.Update(t.Context(), gone, assets.Changes{Name: new("x")})
+	_, asset := s.Asset(t.Context(), trashed)
+	_, update := s.Update(t.Context(), trashed, assets.Changes{Name: new("x")})
 	_, folder := s.Folder(t.Context(), "00000000-0000-4000-8000-000000000000", 1)
 	_, category := s.Category(t.Context(), "00000000-0000-4000-8000-000000000000")
 	for what, err := range map[string]error{"asset": asset, "update": update, "folder": folder, "category": category} {
@@ -125,7 +125,7 @@ func testNotThere(t *testing.T, s *scratch) {
 	}
 	_, err := s.try(t, assets.Upload{FolderID: "00000000-0000-4000-8000-000000000000", Filename: "a.txt"}, []byte("x"))
 	if e, ok := errors.AsType[*assets.Error](err); !ok || e.Status < 400 || e.Status > 499 || e.Unconfirmed {
-		t.Errorf("upload to nowhere: got %v", err)
+		t.Errorf("upload to a missing folder: got %v", err)
 	}
 }
 

@@ -44,7 +44,7 @@ func (p *Page[T]) Decode(in *outbound.Meter, other func(key string, value json.R
 		return err
 	}
 	if _, err = d.Token(); err != io.EOF {
-		return errors.New("there is something behind it")
+		return errors.New("data follows the end of the list")
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func (p *Page[T]) readItemsOrNull(d *json.Decoder, in *outbound.Meter) error {
 	return nil
 }
 
-var errNoList = errors.New("it is not a list")
+var errNoList = errors.New("not a list")
 
 // IsWhole reports whether a page holds all from the offset on, of a route that need not page:
 // then it may say neither how many there are nor how long its pages are.
@@ -130,7 +130,7 @@ func (p *Page[T]) IsWhole(offset int) bool {
 // Check returns an error for what is no page of a list.
 func (p *Page[T]) Check() error {
 	if p.Items == nil && p.TotalCount == nil {
-		return errors.New("it is not a list: no items, no totalCount")
+		return errors.New("neither items nor totalCount")
 	}
 	return nil
 }

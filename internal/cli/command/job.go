@@ -94,7 +94,7 @@ func (f *Factory) SourceOf(args []string) (string, error) {
 	case f.Settings.Job == "" || sameSource(args[0], of):
 		return args[0], nil
 	}
-	return "", exit.Usage(fmt.Errorf("SOURCE is not the source of job %q", f.Settings.Job), "leave out SOURCE or --job")
+	return "", exit.Usage(fmt.Errorf("SOURCE is not the source of job %q", f.Settings.Job), "omit SOURCE or --job")
 }
 
 func sameSource(one, other string) bool {

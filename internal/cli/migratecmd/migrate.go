@@ -502,7 +502,7 @@ func giveUp(ctx context.Context, f *command.Factory, s *endpoints, applier *appl
 		return stillUnconfirmed(run, err)
 	}
 	if run.State == state.Applying { // any other has uploaded nothing
-		f.Out.Notef("Run %s is given up; its assets stay.", run.ID)
+		f.Out.Notef("Run %s is abandoned; its assets stay.", run.ID)
 	}
 	return nil
 }

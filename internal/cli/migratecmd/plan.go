@@ -87,7 +87,7 @@ func runPlan(ctx context.Context, f *command.Factory, cmd *cobra.Command, source
 	f.Summary = &event.Summary{Command: "plan"}
 	defer f.StartWindow()()
 	if o.sync.on && o.output != "" {
-		return exit.Usage(errors.New("--output keeps plans of migrate only"), "a sync is carried out as it is planned; look at it with --dry-run, with --json or --verbose for every object")
+		return exit.Usage(errors.New("--output supports only plans of migrate"), "sync plans and executes in one run; to see its plan, use sync --dry-run, and add --json or --verbose for every object")
 	}
 	if err := prepareOutput(f, o.output); err != nil {
 		return err

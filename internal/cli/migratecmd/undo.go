@@ -224,7 +224,7 @@ func beginUndo(ctx context.Context, f *command.Factory, s *endpoints, undoer *un
 		if decided.Step == migrate.StepRefuse {
 			return run, waits
 		}
-		f.Out.Notef("%s. The undo has to wait for it.", capitalized(waits.Error()))
+		f.Out.Notef("%s. The undo must wait for it.", capitalized(waits.Error()))
 	}
 	if !apply {
 		introduceUndo(f, s, undone, "Plan: undo")
@@ -235,7 +235,7 @@ func beginUndo(ctx context.Context, f *command.Factory, s *endpoints, undoer *un
 	}
 	introduceUndo(f, s, undone, "Run "+run.ID+": undo")
 	if decided.Step == migrate.StepSupersede {
-		f.Out.Notef("Run %s was not finished and is given up.", undone.ID)
+		f.Out.Notef("Run %s was not finished and is abandoned.", undone.ID)
 	}
 	return run, nil
 }
@@ -244,7 +244,7 @@ func beginUndo(ctx context.Context, f *command.Factory, s *endpoints, undoer *un
 func undoWaits(ctx context.Context, f *command.Factory, store *state.Store, undone, open state.Run, why migrate.RunReason) (*exit.Error, error) {
 	if why == migrate.WhyUnconfirmed {
 		return exit.With(exit.CodeError, fmt.Errorf("run %s is not finished and has unconfirmed uploads", undone.ID),
-			"finish the run, then undo it:\n  "+outcome.FinishIt(f, undone)+"\nTo give the run up, add --restart."), nil
+			"finish the run, then undo it:\n  "+outcome.FinishIt(f, undone)+"\nTo abandon the run, add --restart."), nil
 	}
 	return inTheWay(ctx, f, store, open)
 }
@@ -320,7 +320,7 @@ func giveUpUndo(ctx context.Context, f *command.Factory, s *endpoints, undo stat
 	if err := s.store.Supersede(ctx, undo.Num); err != nil {
 		return err
 	}
-	f.Out.Notef("Undo %s is given up; assets that it undid stay undone.", undo.ID)
+	f.Out.Notef("Undo %s is abandoned; assets that it undid stay undone.", undo.ID)
 	return nil
 }
 

@@ -140,7 +140,7 @@ func notArrived(ctx context.Context, f *command.Factory, store *state.Store, run
 		f.Out.Printf("Run %s is incomplete: %s.", run.ID, outcome.Describe(tallies))
 		return verdict{exit.CodeItems, outcome.AfterRun(f, run, tallies)}, nil
 	case run.State == state.Superseded:
-		return leftBehind(ctx, f, store, run, "was given up", "the other objects")
+		return leftBehind(ctx, f, store, run, "was abandoned", "the other objects")
 	}
 	return leftBehind(ctx, f, store, run, "had only a part of the source", "the other objects")
 }

@@ -28,7 +28,7 @@ func (d *examination) probeAI(ctx context.Context, name string) error {
 }
 
 func (d *examination) saveAIProfile(result aiprobe.Result, name string) error {
-	err := d.saveProfile(result.Profile, name, "ai_probe", "What the AI content service does")
+	err := d.saveProfile(result.Profile, name, "ai_probe", "Behaviour of the AI content service")
 	if err == nil {
 		d.Out.Printf("\n%s, none of them billed. The profile is in %s.", ui.Counted(result.Requests, "request"), ui.Sanitize(name))
 	}

@@ -236,7 +236,7 @@ func TestReadReportsMistakes(t *testing.T) {
 		{"a.csv", "decision,id\naccept,\n", "a.csv:2:8: the id of the proposal is missing"},
 		{"a.csv", "id,decision,new_description\np-1,accept,\n", "a.csv:2:12: the description is empty"},
 		{"a.csv", "id,decision,new_description\np-1,accept," + strings.Repeat("ä", 1025) + "\n", "a.csv:2:12: the description has 1025 characters; the limit is 1024"},
-		{"a.csv", "id,decision\np-1\n", "a.csv:2:1: the row has 1 field where the header has 2"},
+		{"a.csv", "id,decision\np-1\n", "a.csv:2:1: the row has 1 field, but the header has 2"},
 		{"a.jsonl", `{"id": "p-1", "decision": "accept", "new_tags": "a, b"}`, "a.jsonl:1:1: new_tags has the wrong type"},
 		{"a.jsonl", `{"id": 1}`, "a.jsonl:1:1: id has the wrong type"},
 		{"a.jsonl", `[{"id": "p-1"}]`, "a.jsonl:1:1: not a JSON object"},

@@ -232,7 +232,7 @@ func Chunk(kind, data string) []byte {
 // PNG writes one with chunks behind the picture.
 func PNG(chunks ...[]byte) []byte {
 	return slices.Concat([]byte("\x89PNG\r\n\x1a\n"), Chunk("IHDR", strings.Repeat("\x00", 13)), Chunk("IDAT", strings.Repeat("x", 5000)),
-		slices.Concat(chunks...), Chunk("IEND", ""), []byte("what follows"))
+		slices.Concat(chunks...), Chunk("IEND", ""), []byte("trailing data"))
 }
 
 // Deflated is data as zlib compresses it.

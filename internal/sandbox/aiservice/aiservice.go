@@ -137,7 +137,7 @@ func (s *Server) open() (err error) {
 	keys := map[string]tokens.AccessKey{}
 	for _, e := range s.options.Environments {
 		if _, twice := keys[e.ID]; twice || e.ID == "" || e.AccessKey == "" {
-			return fmt.Errorf("environment %q: one ID and an access key are needed", e.ID)
+			return fmt.Errorf("environment %q needs an ID and an access key", e.ID)
 		}
 		keys[e.ID] = e.AccessKey
 	}

@@ -90,7 +90,7 @@ func (s *Server) handle(c *call) {
 	}
 	p, ok := errors.AsType[*problem](err)
 	if !ok {
-		p = refuse(http.StatusInternalServerError, "internal-server-error", "Something broke in the sandbox: %v", err)
+		p = refuse(http.StatusInternalServerError, "internal-server-error", "The sandbox failed: %v", err)
 		s.options.Log.Error("request failed", "method", c.R.Method, "route", c.route.pattern, "error", err)
 	}
 	if c.isGoneAlready(p) {
@@ -142,7 +142,7 @@ func strictly(data []byte, v any) error {
 	d.DisallowUnknownFields()
 	err := d.Decode(v)
 	if err == nil && d.Decode(&struct{}{}) != io.EOF {
-		err = errors.New("something follows the JSON value")
+		err = errors.New("data follows the JSON value")
 	}
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && e.Field != "" {
 		return malformed(e.Field, "cannot be of the JSON type %s", e.Value)

@@ -62,7 +62,7 @@ func (s *Server) transformation(c *call, what string, known []string) (in transf
 		return in, m, err
 	}
 	if known == nil && strings.TrimSpace(in.Prompt) == "" && !named {
-		return in, m, malformed("prompt", "is required: the contexts hold none")
+		return in, m, malformed("prompt", "is required, because the contexts have none")
 	}
 	return in, m, flagged(answer.Moderate(in.prompt() + "\n" + in.text()))
 }
@@ -110,7 +110,7 @@ func (t transformation) tokens() int {
 // sayCall answers a call with events, of which it makes the first and the last.
 func (s *Server) sayCall(c *call, metadata string, all ...event) error {
 	all = append([]event{{metadata, fields{"callId": newID()}}}, all...)
-	all = s.ended(c, all, fields{"message": "The provider failed, as the sandbox was told to.", "retryable": true})
+	all = s.ended(c, all, fields{"message": "The provider failed, as requested from the sandbox.", "retryable": true})
 	kept := make(chan struct{})
 	close(kept) // nothing is
 	return c.stream(all, kept)

@@ -41,7 +41,7 @@ func (s *Server) issueToken(c *call) error {
 			return s.issueFor(c, e)
 		}
 	}
-	return refuse(http.StatusNotFound, "not-found", "There is no token endpoint here.")
+	return refuse(http.StatusNotFound, "not-found", "This service has no token endpoint.")
 }
 
 func (s *Server) issueFor(c *call, e tokens.Environment) error {

@@ -31,7 +31,7 @@ func (d document) attachment() (attachment, error) {
 	a := attachment{kind: aDocument, id: newID(), name: d.Name, mediaType: "text/html", data: []byte(d.Content)}
 	d.Content, d.Attributes = "", given
 	if a.details, err = json.Marshal(d); err != nil {
-		return attachment{}, fmt.Errorf("keep what belongs to a document: %w", err)
+		return attachment{}, fmt.Errorf("store a document: %w", err)
 	}
 	return a, nil
 }

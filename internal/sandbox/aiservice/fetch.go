@@ -30,7 +30,7 @@ const (
 type fetcher struct{ client *http.Client }
 
 // errElsewhere says that an address is not one to fetch from.
-var errElsewhere = errors.New("the sandbox fetches from this machine only, and from where it was told to")
+var errElsewhere = errors.New("the sandbox fetches only from this machine and from permitted hosts")
 
 // reach says where a fetcher may go.
 type reach struct {
@@ -100,7 +100,7 @@ func (f *fetcher) fetch(ctx context.Context, address string, headers http.Header
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
-		return got, fmt.Errorf("its server answered %s", response.Status)
+		return got, fmt.Errorf("the server responded %s", response.Status)
 	}
 	got.data, err = io.ReadAll(io.LimitReader(response.Body, maxFetched+1))
 	switch {
@@ -114,7 +114,7 @@ func (f *fetcher) fetch(ctx context.Context, address string, headers http.Header
 	got.mediaType, _, err = mime.ParseMediaType(response.Header.Get("Content-Type"))
 	readable := strings.HasPrefix(got.mediaType, "text/") || strings.HasPrefix(got.mediaType, "image/") || got.mediaType == "application/pdf"
 	if err != nil || !readable {
-		return got, fmt.Errorf("its type %q is not text, PDF or a picture", response.Header.Get("Content-Type"))
+		return got, fmt.Errorf("its type %q is not text, PDF or an image", response.Header.Get("Content-Type"))
 	}
 	got.name = pageTitle(got.data)
 	return got, nil

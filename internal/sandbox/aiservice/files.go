@@ -52,8 +52,8 @@ func formatOf(name, given string, data []byte) (format, error) {
 			return f, nil
 		}
 	}
-	p := refuse(http.StatusUnsupportedMediaType, "unsupported-file-type", "The file %q is none of PDF, DOCX, PNG, JPEG, Markdown, HTML and plain text.", name)
-	p.action = "Convert it, and see that its name says what it is."
+	p := refuse(http.StatusUnsupportedMediaType, "unsupported-file-type", "The file %q is not PDF, DOCX, PNG, JPEG, Markdown, HTML or plain text.", name)
+	p.action = "Convert it, and check the extension of its name."
 	return format{}, p
 }
 

@@ -112,7 +112,7 @@ func (l *limiter) take(who identity, c cost) error {
 }
 
 func tooMany(of, kind string, limit int) *problem {
-	p := refuse(http.StatusTooManyRequests, "rate-limits-exceeded", "Rate limits exceeded: %d %s a minute for each %s.", limit, kind, of)
+	p := refuse(http.StatusTooManyRequests, "rate-limits-exceeded", "Rate limits exceeded: %d %s per minute and %s.", limit, kind, of)
 	p.data = map[string]any{"limit": limit, "kind": kind, "of": of}
 	return p
 }
@@ -178,7 +178,7 @@ func ParseLimits(text string) (l Limits, err error) {
 		user, all, both := strings.Cut(value, "/")
 		mine, theirs := rateOf(&l.PerUser, name), rateOf(&l.PerOrganisation, name)
 		if mine == nil {
-			return l, fmt.Errorf("there is no %q; there are llm, search, scrape and tokens", name)
+			return l, fmt.Errorf("unknown limit %q; the limits are llm, search, scrape and tokens", name)
 		}
 		if *mine, err = parseRate(user); err == nil && both {
 			*theirs, err = parseRate(all)
@@ -208,7 +208,7 @@ func rateOf(r *Rates, name string) *int {
 func parseRate(text string) (int, error) {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(n >= 0 && n <= 1e12) || n != math.Trunc(n) {
-		return 0, fmt.Errorf("%q is not a number a minute", text)
+		return 0, fmt.Errorf("%q is not a number per minute", text)
 	}
 	return int(n), nil
 }

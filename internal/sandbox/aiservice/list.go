@@ -185,7 +185,7 @@ func (c *call) position(l listing) (size int, at *cursor, err error) {
 		err = d.Decode(&at)
 	}
 	if err != nil || at == nil || at.List != l.mark() || !at.placed() {
-		return 0, nil, refuse(http.StatusBadRequest, "invalid-cursor", "The cursor is not one of this list.")
+		return 0, nil, refuse(http.StatusBadRequest, "invalid-cursor", "The cursor does not belong to this list.")
 	}
 	return size, at, nil
 }

@@ -86,7 +86,7 @@ func (m message) check() error {
 		if name != "webSearch" && name != "reasoning" {
 			wrong.add("capabilities."+name, "is not known")
 		} else if o, ok := standin.DecodeObject(value); !ok || len(o) > 0 {
-			wrong.add("capabilities."+name, "must be an empty object; leave it out to switch it off")
+			wrong.add("capabilities."+name, "must be an empty object; omit it to disable the capability")
 		}
 	}
 	if len(m.Content) > maxContent {
@@ -147,10 +147,10 @@ func (s *Server) permit(c *call, in message) (Model, error) {
 		return m, err
 	}
 	if in.webSearch() && !m.WebSearch {
-		return m, malformed("capabilities.webSearch", "is nothing that %s can do", m.ID)
+		return m, malformed("capabilities.webSearch", "is not supported by %s", m.ID)
 	}
 	if in.reasoning() && !m.Reasoning {
-		return m, malformed("capabilities.reasoning", "is nothing that %s can do", m.ID)
+		return m, malformed("capabilities.reasoning", "is not supported by %s", m.ID)
 	}
 	return m, nil
 }
@@ -181,7 +181,7 @@ func (s *Server) gather(tx *sql.Tx, c *call, v conversation, q *question) error 
 		}
 	}
 	if strings.TrimSpace(q.prompt()) == "" {
-		return malformed("prompt", "is required: the contexts hold none")
+		return malformed("prompt", "is required, because the contexts have none")
 	}
 	if err := q.addReferred(tx, c.who.environment, v); err != nil {
 		return err
@@ -264,7 +264,7 @@ func (q *question) size() error {
 	}
 	if most := q.model.MaxContextLength; characters > most {
 		// Status and code are guesses.
-		return refuse(http.StatusRequestEntityTooLarge, "content-too-large", "All that belongs to the message has %d characters, and %s takes %d.",
+		return refuse(http.StatusRequestEntityTooLarge, "content-too-large", "The message and its attachments have %d characters; %s accepts %d.",
 			characters, q.model.ID, most).with("limit", most)
 	}
 	return nil
@@ -345,7 +345,7 @@ func (s *Server) keep(tx *sql.Tx, v conversation, text string, m storedMessage) 
 	}
 	body, err := json.Marshal(m)
 	if err != nil {
-		return fmt.Errorf("keep a message: %w", err)
+		return fmt.Errorf("store a message: %w", err)
 	}
 	there, err := changed(tx, "INSERT INTO messages (conversation, said, body) SELECT seq, ?, ? FROM conversations WHERE seq = ?", text, string(body), v.seq)
 	if err != nil {

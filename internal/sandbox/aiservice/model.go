@@ -50,12 +50,12 @@ func DefaultModels() []Model {
 			}},
 		{ID: "gpt-5.4-mini", Name: "GPT-5.4 mini", Provider: "OpenAI", Weight: 0.5, Description: "Fast, for short texts."},
 		{ID: "gpt-5.1", Name: "GPT-5.1", Provider: "OpenAI", Weight: 2, Removal: time.Date(2027, 4, 1, 0, 0, 0, 0, time.UTC),
-			Description: "An earlier model, which is to go."},
+			Description: "A deprecated model."},
 		{ID: "claude-4-6-sonnet", Name: "Claude 4.6 Sonnet", Provider: "Anthropic", Weight: 3, MaxImageSize: maxImageSize,
 			Description: "Careful, for long texts."},
 		{ID: "gemini-3-flash", Name: "Gemini 3 Flash", Provider: "Google", Weight: 0.5, Description: "Fast, for pictures."},
 		{ID: "gpt-4.1", Name: "GPT-4.1", Provider: "OpenAI", Removal: time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC),
-			Description: "A model that is gone."},
+			Description: "A removed model."},
 	}
 	for i := range all {
 		m := &all[i]
@@ -129,9 +129,9 @@ func (s *Server) listModels(c *call) error {
 	switch c.args[0] {
 	case "1":
 	case "v1", "v2", "latest":
-		return refuse(http.StatusInternalServerError, "internal-server-error", "%q is no compatibility version.", c.args[0])
+		return refuse(http.StatusInternalServerError, "internal-server-error", "%q is not a compatibility version.", c.args[0])
 	default:
-		return refuse(http.StatusNotFound, "unknown-compatibility-version", "There is no compatibility version %q; there is 1.", c.args[0])
+		return refuse(http.StatusNotFound, "unknown-compatibility-version", "Unknown compatibility version %q; the only version is 1.", c.args[0])
 	}
 	items := []modelView{}
 	for _, m := range s.options.Models {

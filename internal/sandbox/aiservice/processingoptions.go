@@ -29,7 +29,7 @@ func (o processingOptions) check(wrong *issues) {
 		if name != "webSearch" && name != "reasoning" {
 			wrong.add("capabilities."+name, "is not known")
 		} else if v, ok := standin.DecodeObject(value); !ok || len(v) > 0 {
-			wrong.add("capabilities."+name, "must be an empty object; leave it out to switch it off")
+			wrong.add("capabilities."+name, "must be an empty object; omit it to disable the capability")
 		}
 	}
 	for _, h := range o.ExtraHTTPHeaders {
@@ -50,10 +50,10 @@ func (o processingOptions) searches() int {
 // usable refuses what a model cannot do.
 func (o processingOptions) usable(m Model) error {
 	if _, on := o.Capabilities["reasoning"]; on && !m.Reasoning {
-		return malformed("capabilities.reasoning", "is nothing that %s can do", m.ID)
+		return malformed("capabilities.reasoning", "is not supported by %s", m.ID)
 	}
 	if o.searches() > 0 && !m.WebSearch {
-		return malformed("capabilities.webSearch", "is nothing that %s can do", m.ID)
+		return malformed("capabilities.webSearch", "is not supported by %s", m.ID)
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func (s *Server) reply(c *call, v conversation, q *question) reply {
 		r.title = answer.Title(q.prompt())
 		r.say("conversation-title", fields{"conversationTitle": r.title})
 	}
-	r.events = s.ended(c, r.events, fields{"message": "The provider failed, as the sandbox was told to.", "cause": fields{"providerStatusCode": http.StatusServiceUnavailable}})
+	r.events = s.ended(c, r.events, fields{"message": "The provider failed, as requested from the sandbox.", "cause": fields{"providerStatusCode": http.StatusServiceUnavailable}})
 	r.failed = c.fault.Stream == fault.Error
 	return r
 }
@@ -132,7 +132,7 @@ func (s *Server) finish(c *call, v conversation, r reply, kept chan<- struct{}) 
 		return s.keep(tx, v, r.text, r.body)
 	})
 	if _, deleted := errors.AsType[*problem](err); err != nil && !deleted {
-		s.options.Log.Error("a reply could not be kept", "conversation", v.id, "error", err)
+		s.options.Log.Error("a reply could not be stored", "conversation", v.id, "error", err)
 	}
 }
 
@@ -155,7 +155,7 @@ func deltas(text string) (all []string) {
 func (c *call) spoil(text string) string {
 	switch c.fault.Stream {
 	case fault.Garbled:
-		return answer.Mark + ": I would rather tell you a story than { do as you " + strings.Repeat("say, ", 3)
+		return answer.Mark + ": I would rather write a story than { do as you " + strings.Repeat("say, ", 3)
 	case fault.Fenced:
 		return "Here is what you asked for:\n\n```json\n" + text + "\n```\n\nAnything else?"
 	case fault.Empty:

@@ -43,7 +43,7 @@ func prepareDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	text := "This directory belongs to a sandbox of assetferry. Migrations leave it out.\n"
+	text := "This directory belongs to a sandbox of assetferry. Migrations skip it.\n"
 	return os.WriteFile(filepath.Join(dir, datadir.MarkerFile), []byte(text), 0o600)
 }
 
@@ -100,9 +100,9 @@ func makeSchema(tx *sql.Tx) error {
 	case application == applicationID && version == schemaVersion:
 		return nil
 	case application == applicationID:
-		return fmt.Errorf("the data is of another version of the sandbox (schema %d, this one knows %d)", version, schemaVersion)
+		return fmt.Errorf("another version of the sandbox wrote the data (schema %d; this version supports %d)", version, schemaVersion)
 	case application != 0 || tables != 0:
-		return errors.New("this is not a database of the AI sandbox")
+		return errors.New("the file is not a database of the AI sandbox")
 	}
 	mark := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, schemaVersion)
 	_, err = tx.Exec(schema + mark)

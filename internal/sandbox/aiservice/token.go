@@ -64,7 +64,7 @@ func (t tokenRules) verify(header string, now time.Time) (identity, error) {
 func (t tokenRules) authenticate(text string) (c standin.Object, environment string, err error) {
 	parts := strings.Split(text, ".")
 	if len(parts) != 3 || len(text) > maxToken {
-		return nil, "", invalidToken("", "it is not three parts with dots between them")
+		return nil, "", invalidToken("", "it does not have three parts separated by dots")
 	}
 	head, _ := standin.DecodePart(parts[0])
 	alg, _ := head.Text("alg")
@@ -83,14 +83,14 @@ func (t tokenRules) authenticate(text string) (c standin.Object, environment str
 	if !ok {
 		return nil, "", &problem{
 			status: http.StatusUnauthorized, code: "environment-not-found", message: "Environment not found.",
-			explanation: "The aud of the token names no environment of this service.", action: "Check the environment ID and the address of the service.",
+			explanation: "The service does not have the environment in the aud of the token.", action: "Check the environment ID and the address of the service.",
 		}
 	}
 	m := hmac.New(checksum, []byte(key))
 	m.Write([]byte(parts[0] + "." + parts[1]))
 	signature, err := base64.RawURLEncoding.Strict().DecodeString(parts[2])
 	if err != nil || !hmac.Equal(signature, m.Sum(nil)) {
-		return nil, "", invalidToken("signature", "the signature does not fit the access key of the environment")
+		return nil, "", invalidToken("signature", "the signature does not match the access key of the environment")
 	}
 	return c, environment, nil
 }

@@ -61,7 +61,7 @@ func ruleOf(name string, args map[string]string) rule {
 	case "continue":
 		return rule{whole: continued}
 	case "make-longer":
-		return rule{change: added("more would stand here")}
+		return rule{change: added("more text would follow here")}
 	case "make-shorter":
 		return rule{change: shortened}
 	}
@@ -89,13 +89,13 @@ func chosen(prompt string) (rule, string) {
 	case named && (asksTo().MatchString(prompt) || in != "en"):
 		return rule{whole: in.translate}, "marked as " + string(in)
 	case asksUpper().MatchString(prompt):
-		return rule{change: func(p piece) string { return upper(p.raw) }}, "put into capitals"
+		return rule{change: func(p piece) string { return upper(p.raw) }}, "changed to capital letters"
 	case asksShort().MatchString(prompt):
 		return rule{change: shortened}, "cut to the first sentence of each block"
 	case asksLong().MatchString(prompt):
-		return rule{change: added("more would stand here")}, "made longer"
+		return rule{change: added("more text would follow here")}, "made longer"
 	}
-	return rule{change: corrected}, "corrected only, for no rule is known for “" + short(line(prompt), 60) + "”"
+	return rule{change: corrected}, "corrected only, because no rule matches “" + short(line(prompt), 60) + "”"
 }
 
 var entity = pattern(`&#?[A-Za-z0-9]+;`)

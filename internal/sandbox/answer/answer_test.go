@@ -62,7 +62,7 @@ func TestReply(t *testing.T) {
 		"alt as text": {"Write an alternative text in French.", []Attachment{slateAndSand(t)}, nil, "[fr] Made up by the sandbox: " + seen + "."},
 		"summary":     {"Summarise it", []Attachment{report}, nil, "Made up by the sandbox: in short, # Annual report All is well."},
 		"chat": {"What  is\nthis?", []Attachment{slateAndSand(t), report}, nil,
-			"Made up by the sandbox: this answers “What is this?”. What came with it is " + seen + "; a text that begins “# Annual report All is well.”."},
+			"Made up by the sandbox: this answers “What is this?”. The attachments are " + seen + "; a text that begins “# Annual report All is well.”."},
 		"damaged": {`JSON {"alt"}`, []Attachment{{Type: "image/png", Data: []byte("\x89PNG\r\n\x1a\nno more")}}, nil, `{"alt":"Made up by the sandbox: a picture that cannot be read."}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestAct(t *testing.T) {
 		"translate nowhere":  {"translate", "", "A car", "[en] A car"},
 		"shorter":            {"make-shorter", "", "<p>One is here. Two is there.</p>", "<p>One is here.</p>"},
 		"shorter, one":       {"make-shorter", "", "One two three four five six seven, eight nine", "One two three four five."},
-		"longer":             {"make-longer", "", "<p>A car</p>", "<p>A car. (Made up by the sandbox: more would stand here.)</p>"},
+		"longer":             {"make-longer", "", "<p>A car</p>", "<p>A car. (Made up by the sandbox: more text would follow here.)</p>"},
 		"continue":           {"continue", "", "A red car", "A red car Made up by the sandbox: the text would go on after “A red car”."},
 		"continue HTML":      {"continue", "", "<p>A car</p>", "<p>A car</p><p>Made up by the sandbox: the text would go on after “A car”.</p>"},
 		"improve":            {"improve-writing", "", "In order to see, utilize it", "To see, use it."},
@@ -146,12 +146,12 @@ func TestAct(t *testing.T) {
 
 func TestActCustom(t *testing.T) {
 	for name, tt := range map[string]struct{ prompt, content, format, want string }{
-		"capitals":  {"Put it in upper case", "<p>a &amp; b</p>", "html", "<p>A &amp; B</p><p>Made up by the sandbox: put into capitals.</p>"},
+		"capitals":  {"Put it in upper case", "<p>a &amp; b</p>", "html", "<p>A &amp; B</p><p>Made up by the sandbox: changed to capital letters.</p>"},
 		"language":  {"Translate into Spanish", "a car", "plainText", "[es] a car\n\nMade up by the sandbox: marked as es."},
 		"shorter":   {"Make it shorter", "<p>One. Two.</p>", "plainText", "One.\n\nMade up by the sandbox: cut to the first sentence of each block."},
-		"text":      {"Correct it", "a < teh", "html", "<p>A &lt; the</p><p>Made up by the sandbox: corrected only, for no rule is known for “Correct it”.</p>"},
+		"text":      {"Correct it", "a < teh", "html", "<p>A &lt; the</p><p>Made up by the sandbox: corrected only, because no rule matches “Correct it”.</p>"},
 		"JSON":      {`As JSON {"text": string}`, "<p>Hello <b>you</b></p>", "plainText", `{"text":"Hello you"}`},
-		"expanding": {"Expand it", "Ours.", "plainText", "Ours. (Made up by the sandbox: more would stand here.)\n\nMade up by the sandbox: made longer."},
+		"expanding": {"Expand it", "Ours.", "plainText", "Ours. (Made up by the sandbox: more text would follow here.)\n\nMade up by the sandbox: made longer."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tt.want, plain.ActCustom(tt.prompt, tt.content, tt.format)); diff != "" {
@@ -185,7 +185,7 @@ func TestReview(t *testing.T) {
 }
 
 func TestReviewCustom(t *testing.T) {
-	want := []Suggestion{{"b", `<p data-id="b">A BAD CAR (Made up by the sandbox: put into capitals.)</p>`}}
+	want := []Suggestion{{"b", `<p data-id="b">A BAD CAR (Made up by the sandbox: changed to capital letters.)</p>`}}
 	if diff := cmp.Diff(want, plain.ReviewCustom("capitals", `<p data-id="a">A</p><p data-id="b">A bad car</p>`)); diff != "" {
 		t.Error(diff)
 	}

@@ -48,14 +48,14 @@ func (s Style) process(prompt, document string, fetch func(url string) ([]byte, 
 	case asksTo().MatchString(prompt):
 		return changed(document, in.translate(document), "the text was marked as "+string(in))
 	case asksToFix().MatchString(prompt):
-		return changed(document, Style{}.Act("fix-grammar", nil, document), "spelling and grammar were corrected by a small table")
+		return changed(document, Style{}.Act("fix-grammar", nil, document), "spelling and grammar were corrected with a short list")
 	}
-	return Processed{document, marked("nothing was changed, for the prompt asks for nothing that is known here")}
+	return Processed{document, marked("nothing was changed, because no rule matches the prompt")}
 }
 
 func changed(before, after, what string) Processed {
 	if before == after {
-		what = "nothing had to be changed"
+		what = "no change was needed"
 	}
 	return Processed{after, marked(what)}
 }
@@ -86,7 +86,7 @@ func (a alts) set(document string) Processed {
 		b.WriteString(withAlt(p.raw, a.style.text(a.of(attribute(p, "src")))))
 	}
 	if images == 0 {
-		return Processed{document, marked("nothing was changed, for there is no image in the document")}
+		return Processed{document, marked("nothing was changed, because the document has no image")}
 	}
 	return Processed{b.String(), marked(fmt.Sprintf("alternative texts were set for %d of %d images", set, images))}
 }

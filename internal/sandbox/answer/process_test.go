@@ -27,10 +27,10 @@ func TestProcess(t *testing.T) {
 		"replaced": {"Rewrite each alt", `<img a='>' alt = "A car" src="https://host.example/a.png">`, `<img a='>' ` + said + ` src="https://host.example/a.png">`, "alternative texts were set for 1 of 1 images."},
 		"no address": {"alt", `<img><!-- <img> --><script>"<img>"</script>`, `<img alt="Made up by the sandbox: a picture that could not be fetched."><!-- <img> --><script>"<img>"</script>`,
 			"alternative texts were set for 1 of 1 images."},
-		"corrected":       {"Correct the spelling", "<p>teh car</p>", "<p>The car</p>", "spelling and grammar were corrected by a small table."},
-		"already correct": {"Correct the spelling", "<p>The car</p>", "<p>The car</p>", "nothing had to be changed."},
+		"corrected":       {"Correct the spelling", "<p>teh car</p>", "<p>The car</p>", "spelling and grammar were corrected with a short list."},
+		"already correct": {"Correct the spelling", "<p>The car</p>", "<p>The car</p>", "no change was needed."},
 		"translated":      {"Translate to French", "<p>A</p>", "<p>[fr] A</p>", "the text was marked as fr."},
-		"unknown":         {"Make it nice", "<p>teh car</p>", "<p>teh car</p>", "nothing was changed, for the prompt asks for nothing that is known here."},
+		"unknown":         {"Make it nice", "<p>teh car</p>", "<p>teh car</p>", "nothing was changed, because no rule matches the prompt."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := plain.Process(tt.prompt, []string{tt.document, "<p>teh"}, func(url string) ([]byte, error) {

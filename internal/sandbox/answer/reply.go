@@ -43,7 +43,7 @@ func (s Style) Reply(prompt string, with []Attachment, history []string) string 
 	}
 	text := fmt.Sprintf("this answers “%s”", short(line(prompt), 80))
 	if len(with) > 0 {
-		text += ". What came with it is " + subject.list()
+		text += ". The attachments are " + subject.list()
 	}
 	return s.text(in.say(marked(text)))
 }

@@ -34,7 +34,7 @@ func ScanAsset(scan func(...any) error) (Asset, error) {
 
 func InsertAsset(s *store.Session, a Asset) error {
 	_, err := s.Exec(`INSERT INTO assets (id, workspace_id, category_id, folder_id, name, normal, extension, folded,
-			size, digest, content, uploaded_at, modified_at, image, processed_at, width, height, description, tags,
+			size, checksum, content, uploaded_at, modified_at, image, processed_at, width, height, description, tags,
 			attributes, revision, number, made_at, made_by)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		a.ID, a.Workspace, a.Category, store.OrNull(a.Folder), a.Name, naming.Normal(a.Name), a.Extension, naming.Fold(a.Extension),

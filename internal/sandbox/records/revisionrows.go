@@ -7,7 +7,7 @@ import (
 )
 
 // storedColumns are the common columns of assets and revisions.
-const storedColumns = "revision, number, content, size, digest, image, width, height, made_at, made_by"
+const storedColumns = "revision, number, content, size, checksum, image, width, height, made_at, made_by"
 
 // scanStored scans the columns before, then those of the stored content.
 func scanStored(scan func(...any) error, before ...any) (Stored, error) {
@@ -30,7 +30,7 @@ func InsertRevision(s *store.Session, assetID string, st Stored) error {
 
 // UpdateStored sets the content of an asset.
 func UpdateStored(s *store.Session, a Asset) error {
-	_, err := s.Exec(`UPDATE assets SET revision = ?, number = ?, content = ?, size = ?, digest = ?, image = ?, width = ?, height = ?,
+	_, err := s.Exec(`UPDATE assets SET revision = ?, number = ?, content = ?, size = ?, checksum = ?, image = ?, width = ?, height = ?,
 			made_at = ?, made_by = ?, modified_at = ?, processed_at = ? WHERE id = ?`,
 		a.Revision, a.Number, a.Content, a.Size, a.Checksum, a.Picture.State, a.Picture.Width, a.Picture.Height,
 		store.Millis(a.Made), store.OrNull(a.By), store.Millis(a.Modified), store.Millis(a.Processed), a.ID)

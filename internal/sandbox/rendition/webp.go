@@ -139,7 +139,7 @@ func encodeWebP(w io.Writer, m image.Image, quality int) error {
 	}
 	vp8 := chunkBody(lossy.Bytes(), "VP8 ")
 	if vp8 == nil {
-		return errors.New("the encoder left something out")
+		return errors.New("the encoder did not write a chunk")
 	}
 	alph, err := compressed(opacity)
 	if err != nil { // of noise the library makes codes that are too long, and gives up
@@ -159,7 +159,7 @@ func compressed(opacity *image.NRGBA) (alph []byte, err error) {
 	const method, head = 1, 5 // of VP8L, which an opacity goes without
 	vp8l := chunkBody(lossless.Bytes(), "VP8L")
 	if len(vp8l) < head {
-		return nil, errors.New("the encoder left something out")
+		return nil, errors.New("the encoder did not write a chunk")
 	}
 	return append([]byte{method}, vp8l[head:]...), nil
 }

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	applicationID = 0x41465342 // "AFSB": never open somebody else's database
-	schemaVersion = 7          // stored in each database; development builds with other schemas stored lower ones
+	applicationID = 0x41465342 // "AFSB": marks the databases of the sandbox
+	schemaVersion = 8          // stored in each database; development builds with other schemas stored lower ones
 )
 
 //go:embed schema.sql
@@ -29,16 +29,16 @@ func (s *Session) makeSchema() error {
 	case application == applicationID && version == schemaVersion:
 		return nil
 	case application == applicationID && version > schemaVersion:
-		return fmt.Errorf("the data is of a newer sandbox (schema %d, this one knows %d): use a newer program", version, schemaVersion)
+		return fmt.Errorf("a newer sandbox wrote the data (schema %d; this version supports %d): use a newer version", version, schemaVersion)
 	case application == applicationID:
-		return fmt.Errorf("the data is of an older sandbox (schema %d, this one knows %d): use a new folder", version, schemaVersion)
+		return fmt.Errorf("an older sandbox wrote the data (schema %d; this version supports %d): use a new folder", version, schemaVersion)
 	case application != 0 || tables != 0:
-		return errors.New("this is not a sandbox's database")
+		return errors.New("the file is not a database of the sandbox")
 	}
 	return s.exclusively(func() error {
 		mark := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, schemaVersion)
 		if _, err := s.conn.ExecContext(context.Background(), schema+mark); err != nil {
-			return fmt.Errorf("make the schema: %w", err)
+			return fmt.Errorf("create the schema: %w", err)
 		}
 		return nil
 	})

@@ -10,12 +10,12 @@ INSERT INTO sandbox (one, clean) VALUES (1, 1);
 
 -- Environments and workspaces.
 
--- What holds for a whole environment, where somebody has set it.
+-- Settings of an environment. Environments without settings have no row.
 CREATE TABLE environments (
     id         TEXT PRIMARY KEY,
     extensions TEXT NOT NULL DEFAULT '[]', -- JSON array, as given
-    restricted INTEGER NOT NULL DEFAULT 0 CHECK (restricted IN (0, 1)), -- to these extensions
-    template   TEXT -- JSON array of the categories of new workspaces; NULL: those that come with the sandbox
+    restricted INTEGER NOT NULL DEFAULT 0 CHECK (restricted IN (0, 1)), -- 1: categories may use only these extensions
+    template   TEXT -- JSON array of the categories of new workspaces; NULL: the categories of the sandbox
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE workspaces (
@@ -35,7 +35,7 @@ CREATE TABLE categories (
     workspace_id TEXT NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
     name         TEXT NOT NULL,
     private      INTEGER NOT NULL CHECK (private IN (0, 1)),
-    position     INTEGER -- in the order that an administrator gave; until then, and for new ones, that of creation
+    position     INTEGER -- in the order that an administrator set; NULL: after the others, in the order of creation
 ) STRICT;
 
 CREATE INDEX categories_by_workspace ON categories (workspace_id);
@@ -48,8 +48,8 @@ CREATE TABLE extensions (
     PRIMARY KEY (category_id, folded)
 ) STRICT, WITHOUT ROWID;
 
--- Parents are checked at the commit, so that a category may take all its folders
--- with it in any order.
+-- Parents are checked at the commit, so that deleting a category can delete its folders
+-- in any order.
 CREATE TABLE folders (
     seq         INTEGER PRIMARY KEY,
     id          TEXT NOT NULL UNIQUE,
@@ -67,8 +67,8 @@ CREATE INDEX folders_by_category ON folders (category_id);
 
 -- Assets.
 
--- An asset hangs on an extension of its category: no asset where it is not
--- allowed, and an extension that is dropped takes its assets along.
+-- An asset references an extension of its category, so that the category must allow the
+-- extension, and deleting the extension deletes its assets.
 CREATE TABLE assets (
     seq          INTEGER PRIMARY KEY,
     id           TEXT NOT NULL UNIQUE,
@@ -79,12 +79,12 @@ CREATE TABLE assets (
     extension    TEXT NOT NULL,
     folded       TEXT NOT NULL,
     size         INTEGER NOT NULL,
-    digest       TEXT NOT NULL, -- SHA-256 in hex
+    checksum     TEXT NOT NULL, -- SHA-256 in hex
     content      TEXT NOT NULL, -- name of the stored bytes
     uploaded_at  INTEGER NOT NULL,
     modified_at  INTEGER NOT NULL,
     image        TEXT NOT NULL CHECK (image IN ('no', 'readable', 'broken')),
-    processed_at INTEGER NOT NULL, -- an image is queued before
+    processed_at INTEGER NOT NULL, -- until then, an image is queued
     width        INTEGER NOT NULL,
     height       INTEGER NOT NULL,
     description  TEXT NOT NULL,
@@ -95,11 +95,11 @@ CREATE TABLE assets (
     number       INTEGER NOT NULL DEFAULT 1, -- of the revision
     made_at      INTEGER NOT NULL DEFAULT 0,
     made_by      TEXT, -- NULL: not known
-    normal       TEXT NOT NULL DEFAULT '', -- the name in Unicode's form C, in which names are compared
-    displaced    INTEGER NOT NULL DEFAULT 0 CHECK (displaced IN (0, 1)), -- in the trash, and the folder that it came from has been deleted
-    analysis     TEXT NOT NULL DEFAULT '' -- empty: nobody has asked for one
+    normal       TEXT NOT NULL DEFAULT '', -- the name in Unicode form C, for comparisons
+    displaced    INTEGER NOT NULL DEFAULT 0 CHECK (displaced IN (0, 1)), -- 1: in the trash, and its former folder was deleted
+    analysis     TEXT NOT NULL DEFAULT '' -- empty: not requested
         CHECK (analysis IN ('', 'queued', 'success', 'error', 'skipped')),
-    searchable   TEXT, -- what a search looks at, folded; NULL until one has come by
+    searchable   TEXT, -- the text that a search compares, folded; NULL before the first search
     FOREIGN KEY (category_id, folded) REFERENCES extensions (category_id, folded) ON DELETE CASCADE,
     FOREIGN KEY (folder_id, category_id) REFERENCES folders (id, category_id) DEFERRABLE INITIALLY DEFERRED
 ) STRICT;
@@ -111,25 +111,25 @@ CREATE INDEX assets_by_name ON assets (category_id, folder_id, normal, folded) W
 CREATE INDEX assets_to_analyse ON assets (seq) WHERE analysis = 'queued';
 CREATE INDEX assets_to_fold ON assets (seq) WHERE searchable IS NULL;
 
--- What is asked of each extension of a category: whether it is in use, and, when it
--- is dropped, which assets go with it.
+-- For each extension of a category: whether assets use it, and the assets that are
+-- deleted with it.
 CREATE INDEX assets_by_extension ON assets (category_id, folded);
 
--- How much is in a place, and which of it is the largest.
+-- The total size of a category or folder, and its largest assets.
 CREATE INDEX assets_by_size ON assets (category_id, folder_id, size) WHERE trashed_at IS NULL;
 
 -- Revisions and stored bytes.
 
--- What assets held before. The current revision is a part of the asset itself, in
+-- Earlier contents of assets. The current revision is in the row of the asset, in
 -- columns of the same names.
 CREATE TABLE revisions (
     seq      INTEGER PRIMARY KEY,
     asset_id TEXT NOT NULL REFERENCES assets (id) ON DELETE CASCADE,
     revision TEXT NOT NULL UNIQUE,
-    number   INTEGER NOT NULL, -- in the order in which they were made
+    number   INTEGER NOT NULL, -- in the order of creation
     content  TEXT NOT NULL,
     size     INTEGER NOT NULL,
-    digest   TEXT NOT NULL,
+    checksum TEXT NOT NULL,
     image    TEXT NOT NULL CHECK (image IN ('no', 'readable', 'broken')),
     width    INTEGER NOT NULL,
     height   INTEGER NOT NULL,
@@ -140,8 +140,8 @@ CREATE TABLE revisions (
 CREATE INDEX revisions_by_asset ON revisions (asset_id);
 CREATE INDEX revisions_by_content ON revisions (content);
 
--- Copies share stored bytes. Whatever deletes an asset or a revision, these say
--- which bytes nothing needs any more; the change that caused it takes them out.
+-- Copies share stored bytes. These triggers record bytes that no asset or revision uses
+-- any more. The transaction that caused it deletes these rows; then the store deletes the bytes.
 CREATE TABLE released (content TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 
 CREATE TRIGGER release_asset AFTER DELETE ON assets
@@ -160,7 +160,7 @@ END;
 
 -- Recently used assets.
 
--- Who used what, in the order of seq.
+-- Users and the assets that they used, in the order of seq.
 CREATE TABLE uses (
     seq          INTEGER PRIMARY KEY,
     workspace_id TEXT NOT NULL,
@@ -173,9 +173,8 @@ CREATE INDEX uses_by_user ON uses (workspace_id, user, seq);
 
 -- Images.
 
--- What processing has made of an image. It hangs on the stored bytes, so that
--- copies share it, and a revision that comes back has it already. An image is
--- looked at ready_at the earliest.
+-- The result of processing an image. The key is the stored bytes, so that copies and
+-- restored revisions share the result. An image is processed after ready_at.
 CREATE TABLE pictures (
     content   TEXT PRIMARY KEY,
     state     TEXT NOT NULL DEFAULT 'queued' CHECK (state IN ('queued', 'success', 'error')),
@@ -185,8 +184,8 @@ CREATE TABLE pictures (
 
 CREATE INDEX pictures_queued ON pictures (ready_at) WHERE state = 'queued';
 
--- Whatever gives an asset an image, queues it, and whatever takes its last bytes
--- away, takes it off the list.
+-- These triggers queue an image when an asset receives it, and delete its row when its
+-- stored bytes are released.
 CREATE TRIGGER queue_picture AFTER INSERT ON assets WHEN NEW.image <> 'no'
 BEGIN
     INSERT OR IGNORE INTO pictures (content, ready_at) VALUES (NEW.content, NEW.processed_at);
@@ -202,7 +201,7 @@ BEGIN
     DELETE FROM pictures WHERE content = NEW.content;
 END;
 
--- The quality of what is made of images, where it was changed.
+-- The quality of renditions, if it differs from the default.
 CREATE TABLE image_qualities (
     workspace_id TEXT NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
     format       TEXT NOT NULL,
@@ -224,7 +223,7 @@ CREATE TABLE groups (
 CREATE INDEX groups_by_workspace ON groups (workspace_id);
 CREATE UNIQUE INDEX one_default_group ON groups (workspace_id) WHERE is_default = 1;
 
--- A category that is deleted stays in the list: an empty list means all categories.
+-- A deleted category stays in the list, because an empty list means all categories.
 CREATE TABLE permissions (
     seq        INTEGER PRIMARY KEY,
     id         TEXT NOT NULL UNIQUE,
@@ -237,7 +236,7 @@ CREATE INDEX permissions_by_group ON permissions (group_id);
 
 -- Search.
 
--- Whatever changes an asset need not know of what searches look at.
+-- Code that changes an asset does not need to know what searches compare.
 CREATE TRIGGER fold_again AFTER UPDATE OF name, extension, description, tags, attributes ON assets
 WHEN OLD.searchable IS NOT NULL
 BEGIN
@@ -246,8 +245,8 @@ END;
 
 -- Limits.
 
--- The bytes of all assets and revisions of a workspace, so that a limit need not add
--- them up for each upload and each delivery.
+-- The bytes of all assets and revisions of a workspace, so that a check of the
+-- limit does not add them up for each upload and each delivery.
 CREATE TABLE storage (
     workspace_id TEXT PRIMARY KEY REFERENCES workspaces (id) ON DELETE CASCADE,
     bytes        INTEGER NOT NULL
@@ -264,7 +263,7 @@ BEGIN
     UPDATE storage SET bytes = bytes - OLD.size + NEW.size WHERE workspace_id = NEW.workspace_id;
 END;
 
--- The revisions go with their asset, and after it.
+-- Deleting an asset deletes its revisions, after the asset itself.
 CREATE TRIGGER subtract_asset BEFORE DELETE ON assets
 BEGIN
     UPDATE storage SET bytes = bytes - OLD.size - (SELECT coalesce(sum(size), 0) FROM revisions WHERE asset_id = OLD.id)

@@ -18,7 +18,7 @@ func TestForeignDatabase(t *testing.T) {
 	if err := st.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "not a sandbox's database") {
+	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "not a database of the sandbox") {
 		t.Errorf("got %v", err)
 	}
 }

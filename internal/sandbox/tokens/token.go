@@ -31,7 +31,7 @@ const (
 	Superadmin
 )
 
-func (r Role) String() string { return [...]string{"nobody", "user", "admin", "superadmin"}[r] }
+func (r Role) String() string { return [...]string{"none", "user", "admin", "superadmin"}[r] }
 
 func parseRole(s string) (Role, bool) {
 	for _, r := range []Role{User, Admin, Superadmin} {
@@ -79,7 +79,7 @@ func (t Rules) Verify(header string, now time.Time) (Identity, error) {
 func (t Rules) authenticate(header string) (standin.Object, Identity, error) {
 	switch {
 	case header == "":
-		return nil, Identity{}, invalid("there is no Authorization header")
+		return nil, Identity{}, invalid("the Authorization header is missing")
 	case len(header) >= 7 && strings.EqualFold(header[:7], "bearer "):
 		// Whether the service takes it is not known; no official client sends it.
 		return nil, Identity{}, invalid(`Authorization is the bare token, without "Bearer "`)
@@ -107,11 +107,11 @@ func (t Rules) authenticate(header string) (standin.Object, Identity, error) {
 	}
 	key, ok := t.Keys[environment]
 	if !ok {
-		return nil, Identity{}, invalid("aud names no environment of this server")
+		return nil, Identity{}, invalid("the server has no environment with this aud")
 	}
 	signature, err := base64.RawURLEncoding.Strict().DecodeString(parts[2])
 	if err != nil || !hmac.Equal(signature, sign(key, parts[0]+"."+parts[1])) {
-		return nil, Identity{}, invalid("the signature does not fit the access key of the environment")
+		return nil, Identity{}, invalid("the signature does not match the access key of the environment")
 	}
 	return c, Identity{Environment: environment}, nil
 }
@@ -191,7 +191,7 @@ func (t Rules) authorize(c standin.Object, who *Identity) error {
 	if !there {
 		who.Workspaces = []string{who.Environment}
 		if !t.Workspace(who.Environment, who.Environment) {
-			return invalid("the default workspace is not there")
+			return invalid("the default workspace does not exist")
 		}
 		return nil
 	}
@@ -199,7 +199,7 @@ func (t Rules) authorize(c standin.Object, who *Identity) error {
 		return invalid("auth.%s.workspaces must be an array of workspace IDs", t.Service)
 	}
 	if len(who.Workspaces) == 0 {
-		return invalid("auth.%s.workspaces is empty: leave it out for the default workspace", t.Service)
+		return invalid("auth.%s.workspaces is empty: omit it to use the default workspace", t.Service)
 	}
 	for _, id := range who.Workspaces {
 		if !t.Workspace(who.Environment, id) {

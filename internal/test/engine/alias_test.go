@@ -80,7 +80,7 @@ func TestEqualObjectsShareAnAsset(t *testing.T) {
 
 	asked = w.during(func() { w.wantStates(w.syncs(joining()), map[string]int64{"unchanged skipped": 7}) })
 	if len(asked) > 0 {
-		t.Errorf("a quiet night asked %v", asked)
+		t.Errorf("a unchanged sync asked %v", asked)
 	}
 	w.put("d.jpg", "same") // finds the asset that is there
 	w.wantStates(w.syncs(joining()), map[string]int64{"unchanged skipped": 7, "adopt done": 1})

@@ -360,10 +360,10 @@ func (l *life) wantSent(f *expected, sent map[string]int) {
 	}
 	if f.count(state.Create, state.Replace, state.UpdateMetadata, state.Move, state.Trash) == 0 {
 		if w := writes(sent); len(w) > 0 {
-			l.Errorf("on a quiet night it sent %v", w)
+			l.Errorf("on a unchanged sync it sent %v", w)
 		}
 		if f.round.share == 0 && !f.round.rules.Sync.Repair && !f.asks() && len(sent) > 0 {
-			l.Errorf("on a quiet night it asked %v", sent)
+			l.Errorf("on a unchanged sync it asked %v", sent)
 		}
 	}
 }

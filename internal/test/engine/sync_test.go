@@ -58,7 +58,7 @@ func TestSyncOfARenamedFolder(t *testing.T) {
 	asked = w.during(func() { plan = w.syncs(syncing()) })
 	w.wantStates(plan, map[string]int64{"unchanged skipped": int64(n)})
 	if len(asked) > 0 {
-		t.Errorf("a quiet night asked %v", asked)
+		t.Errorf("a unchanged sync asked %v", asked)
 	}
 }
 
