@@ -44,9 +44,9 @@ type Status struct {
 var ErrNotRunning = errors.New("no sandbox with this access key responds at the address")
 
 const (
-	controlPath   = "/_sandbox/control/"
-	controlWindow = time.Minute
-	controlProof  = "X-Sandbox-Proof"
+	controlPath      = "/_sandbox/control/"
+	controlWindow    = time.Minute
+	controlMACHeader = "X-Sandbox-Proof"
 )
 
 // Status returns the status of a sandbox.
@@ -91,7 +91,7 @@ func (c Control) order(ctx context.Context, order string, into *Status) error {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-	proof := controlMAC(c.Key, "answer", order, at.Host, stamp+"\n"+string(body))
+	mac := controlMAC(c.Key, "answer", order, at.Host, stamp+"\n"+string(body))
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -99,7 +99,7 @@ func (c Control) order(ctx context.Context, order string, into *Status) error {
 		return fmt.Errorf("%w: %w", ErrNotRunning, err)
 	case resp.StatusCode == http.StatusConflict:
 		return errors.New("this sandbox is part of another command and ends with it")
-	case resp.StatusCode != http.StatusOK || !hmac.Equal([]byte(proof), []byte(resp.Header.Get(controlProof))):
+	case resp.StatusCode != http.StatusOK || !hmac.Equal([]byte(mac), []byte(resp.Header.Get(controlMACHeader))):
 		return ErrNotRunning
 	}
 	return json.Unmarshal(body, into)
@@ -136,7 +136,7 @@ func (s *Server) serveControl(w http.ResponseWriter, r *http.Request) {
 	var body bytes.Buffer
 	_ = json.NewEncoder(&body).Encode(status) // a buffer accepts everything
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set(controlProof, controlMAC(key, "answer", order, r.Host, stamp+"\n"+body.String()))
+	w.Header().Set(controlMACHeader, controlMAC(key, "answer", order, r.Host, stamp+"\n"+body.String()))
 	if order == "stop" {
 		s.stop(w, body.Bytes())
 		return

@@ -21,7 +21,7 @@ func transferLaws() []law {
 		{guess("replace on the way"), testTransferReplace},
 		{guess("taken names stop a transfer"), testTransferTaken},
 		{"transfers that fail", testTransferFailures},
-		{guess("move to where it is"), testMoveNowhere},
+		{guess("move to where it is"), testMoveToSamePlace},
 	}
 }
 
@@ -194,13 +194,13 @@ func testTransferFailures(t *testing.T, s *scratch) {
 	s.keep(texts)
 	text := s.upload(t, "a.txt")
 	picture := s.uploadTo(t, assets.Upload{CategoryID: s.category, Filename: "p.png"}, picture(t, 2, 2))
-	gone := s.upload(t, "gone.txt")
-	if err := s.Trash(t.Context(), gone.ID); err != nil {
+	trashed := s.upload(t, "gone.txt")
+	if err := s.Trash(t.Context(), trashed.ID); err != nil {
 		t.Fatal(err)
 	}
 	to := assets.Target{CategoryID: texts}
-	all := []assets.Transfer{{AssetID: picture.ID}, {AssetID: gone.ID}, {AssetID: text.ID}}
-	want := map[string]int{picture.ID: http.StatusBadRequest, gone.ID: http.StatusNotFound}
+	all := []assets.Transfer{{AssetID: picture.ID}, {AssetID: trashed.ID}, {AssetID: text.ID}}
+	want := map[string]int{picture.ID: http.StatusBadRequest, trashed.ID: http.StatusNotFound}
 	wantFailures(t, s.Copy(t.Context(), to, all...), want)
 	all[2].IfTaken = assets.RenameIt
 	wantFailures(t, s.Move(t.Context(), to, all...), want)
@@ -213,7 +213,7 @@ func testTransferFailures(t *testing.T, s *scratch) {
 	}
 }
 
-func testMoveNowhere(t *testing.T, s *scratch) {
+func testMoveToSamePlace(t *testing.T, s *scratch) {
 	a := s.upload(t, "a.txt")
 	for _, action := range []assets.Action{"", assets.RenameIt, assets.ReplaceThere} {
 		if err := s.Move(t.Context(), assets.Target{CategoryID: s.category}, assets.Transfer{AssetID: a.ID, IfTaken: action}); err != nil {

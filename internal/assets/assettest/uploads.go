@@ -109,13 +109,13 @@ func testExtensionRefused(t *testing.T, s *scratch) {
 }
 
 func testNotThere(t *testing.T, s *scratch) {
-	gone := s.upload(t, "gone.txt").ID
-	if err := s.Trash(t.Context(), gone); err != nil {
+	trashed := s.upload(t, "gone.txt").ID
+	if err := s.Trash(t.Context(), trashed); err != nil {
 		t.Fatal(err)
 	}
 	s.ids = nil
-	_, asset := s.Asset(t.Context(), gone)
-	_, update := s.Update(t.Context(), gone, assets.Changes{Name: new("x")})
+	_, asset := s.Asset(t.Context(), trashed)
+	_, update := s.Update(t.Context(), trashed, assets.Changes{Name: new("x")})
 	_, folder := s.Folder(t.Context(), "00000000-0000-4000-8000-000000000000", 1)
 	_, category := s.Category(t.Context(), "00000000-0000-4000-8000-000000000000")
 	for what, err := range map[string]error{"asset": asset, "update": update, "folder": folder, "category": category} {
