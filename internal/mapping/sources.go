@@ -2,5 +2,5 @@ package mapping
 
 import "assetferry/internal/metadata"
 
-// Origins returns the metadata sources in order of precedence.
-func (m *Mapping) Origins() []metadata.Source { return m.usable().precedence() }
+// Sources returns the metadata sources in order of precedence.
+func (m *Mapping) Sources() []metadata.Source { return m.usable().precedence() }
