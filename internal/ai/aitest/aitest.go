@@ -72,7 +72,7 @@ func laws(s Service) []law {
 		all = append(all, slices.Concat(administrationLaws(), contextLaws())...)
 	}
 	if s.Admin != nil && s.Billed {
-		all = append(all, law{"usage shows credits of the environment and of users", tellsUsage})
+		all = append(all, law{"usage shows credits of the environment and of users", reportsUsage})
 	}
 	return all
 }

@@ -17,7 +17,7 @@ func conversationLaws() []law {
 		{"a deleted conversation is gone", deletesConversations},
 		{"conversations are listed in the order of their making, both ways and from every cursor", pagesConversations},
 		{guess("an order that is asked for is kept"), ordersConversations},
-		{guess("conversations without messages can be left out"), leavesOutEmpty},
+		{guess("conversations without messages can be left out"), excludesEmpty},
 		{"conversations are those of their user", isolatesUsers},
 	}
 }
@@ -131,7 +131,7 @@ func ordersConversations(t *testing.T, s *scratch) {
 	}
 }
 
-func leavesOutEmpty(t *testing.T, s *scratch) {
+func excludesEmpty(t *testing.T, s *scratch) {
 	s.conversation(t)
 	used := s.conversation(t)
 	s.say(t, used, ai.Message{Prompt: "Say hello."})
