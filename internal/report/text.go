@@ -213,7 +213,7 @@ func (t *text) verification(r Report) {
 		found = differences(v.Differences)
 	}
 	t.say(2, "%s: %s compared by %s; %s.", t.at(*v.At), assets(v.Compared), v.Method(), found)
-	if v.ByContent > v.ReadBack {
+	if v.ByContent > v.ComparedByContent {
 		t.say(2, "By this or an earlier verification, %s of %s were compared by content and have not changed since.", ui.Count(v.ByContent), assets(v.Verified))
 	}
 	if !v.Covers {
@@ -230,13 +230,13 @@ func (t *text) verification(r Report) {
 
 // Method says how the assets were compared.
 func (v Verification) Method() string {
-	switch v.ReadBack {
+	switch v.ComparedByContent {
 	case 0:
 		return "name and size"
 	case v.Compared:
 		return "name, size and content"
 	}
-	return "name and size, " + ui.Count(v.ReadBack) + " of them by content"
+	return "name and size, " + ui.Count(v.ComparedByContent) + " of them by content"
 }
 
 func (t *text) privacy(r Report) {
