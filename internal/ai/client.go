@@ -43,7 +43,7 @@ type Options struct {
 	Redactor *redact.Redactor
 
 	Limiter *ratelimit.Limiter // decides when a request may be sent; nil: at once
-	Budget  *Budget            // enforces limits per minute; nil: none, as on premises
+	Quota   *Quota             // enforces limits per minute; nil: none, as on premises
 	Routes  Routes             // overrides the default endpoints
 	// Compatibility is the version of the list of models; "" means 1, the only known one.
 	Compatibility string
@@ -79,7 +79,7 @@ type Client struct {
 	redactor  *redact.Redactor
 	policy    retry.Policy
 	limiter   *ratelimit.Limiter
-	budget    *Budget
+	quota     *Quota
 	routes    Routes
 	usual     Routes // default routes, for the order of path parameters
 
@@ -113,7 +113,7 @@ func New(o Options) (*Client, error) {
 	}
 	c := &Client{
 		base: base, tokens: o.Tokens, transport: o.Transport, userAgent: cmp.Or(o.UserAgent, "assetferry"),
-		policy: withPatience(o.Retry), limiter: o.Limiter, budget: o.Budget, routes: routes, usual: usual,
+		policy: withPatience(o.Retry), limiter: o.Limiter, quota: o.Quota, routes: routes, usual: usual,
 		compatibility: cmp.Or(o.Compatibility, "1"), language: o.Language,
 		idleTimeout: cmp.Or(o.IdleTimeout, defaultIdleTimeout),
 		onWait:      o.OnWait, onCall: o.OnCall, now: o.Now,

@@ -208,16 +208,16 @@ func (c *Client) findMoved(all []Comparison, left []operation) {
 		}
 	}
 	slices.SortStableFunc(matches, func(a, b match) int { return cmp.Compare(b.likeness, a.likeness) })
-	nowhere := map[int]bool{}
+	ambiguous := map[int]bool{}
 	for n, m := range matches {
 		one, o := &all[m.endpoint], &left[m.operation]
-		if one.Standing != Missing || o.used || nowhere[m.endpoint] {
+		if one.Standing != Missing || o.used || ambiguous[m.endpoint] {
 			continue
 		}
-		nowhere[m.endpoint] = slices.ContainsFunc(matches[n+1:], func(other match) bool {
+		ambiguous[m.endpoint] = slices.ContainsFunc(matches[n+1:], func(other match) bool {
 			return other.endpoint == m.endpoint && other.likeness == m.likeness && !left[other.operation].used
 		})
-		if nowhere[m.endpoint] {
+		if ambiguous[m.endpoint] {
 			continue
 		}
 		o.used, one.Standing, one.At = true, Moved, o.Route

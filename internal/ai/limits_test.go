@@ -41,7 +41,7 @@ func TestKeepsToLimitsOfService(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := ai.New(ai.Options{BaseURL: "http://localhost", Tokens: minter, Transport: inProcess{service}, Budget: ai.NewBudget(ai.SaaSLimits(), nil)})
+		c, err := ai.New(ai.Options{BaseURL: "http://localhost", Tokens: minter, Transport: inProcess{service}, Quota: ai.NewQuota(ai.SaaSLimits(), nil)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -96,7 +96,7 @@ func walk[T any](op string, pages []Page, fetch func(url.Values) (pageOf[T], err
 	}
 	return func(yield func(T, error) bool) {
 		var none T
-		r := pageReader[T]{op: op, page: p, fetch: fetch, cursor: p.Cursor, mark: p.Cursor, turn: 1}
+		r := pageReader[T]{op: op, page: p, fetch: fetch, cursor: p.Cursor, mark: p.Cursor, nextMark: 1}
 		for {
 			items, err := r.read()
 			if err != nil {
@@ -128,10 +128,10 @@ type pageReader[T any] struct {
 	fetch  func(url.Values) (pageOf[T], error)
 	cursor string // of the next page; empty after the last one
 
-	mark    string // a cursor that must not come again
-	n, turn int    // of pages, and at how many of them the mark moves on
-	last    [sha256.Size]byte
-	empty   int // pages in a row
+	mark        string // a cursor that must not come again
+	n, nextMark int    // number of pages, and the number at which the mark moves
+	last        [sha256.Size]byte
+	empty       int // pages in a row
 }
 
 func (r *pageReader[T]) read() ([]T, error) {
@@ -161,8 +161,8 @@ func (r *pageReader[T]) advance() error {
 	if r.cursor == r.mark {
 		return errors.New(r.op + ": the list returned the same cursor twice")
 	}
-	if r.n == r.turn {
-		r.mark, r.turn = r.cursor, 2*r.turn
+	if r.n == r.nextMark {
+		r.mark, r.nextMark = r.cursor, 2*r.nextMark
 	}
 	r.n++
 	return nil

@@ -147,7 +147,7 @@ func TestModels(t *testing.T) {
 	if agent.Limits != (ModelLimits{256000, 100, 25_000_000, 5_000_000, 30_000_000, 100}) || agent.WebSearch != (Capability{true, false}) || !agent.Removal.IsZero() {
 		t.Errorf("got %+v", agent)
 	}
-	if !old.Allowed || old.Limits.MaxContextLength != 1000 || old.Removal.Year() != 2026 || !old.IsGone(next.Removal) || next.IsGone(old.Removal) || !next.IsGone(next.Removal) {
+	if !old.Allowed || old.Limits.MaxContextLength != 1000 || old.Removal.Year() != 2026 || !old.IsRemoved(next.Removal) || next.IsRemoved(old.Removal) || !next.IsRemoved(next.Removal) {
 		t.Errorf("got %+v and %+v", old, next)
 	}
 	c = serve(t, Options{}, answer(200, "application/json", `{"models":[{"id":"agent-1","allowed":false,"features":[]}]}`))

@@ -19,8 +19,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // secret is seeded wherever a secret can be, and must not come out anywhere.
 const secret = "s3cr3t-t0k3n"
 
-// nobody listens there.
-const nobody = "http://127.0.0.1:1"
+// closedURL is a URL that no process listens at.
+const closedURL = "http://127.0.0.1:1"
 
 // A tokens source hands out secret, secret-2 and so on, the next one each time it is
 // invalidated.

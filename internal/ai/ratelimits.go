@@ -51,18 +51,18 @@ func (r Rates) amounts() [kinds]float64 {
 // kinds is the number of limits.
 const kinds = 4
 
-// A Budget delays requests so that no period of a minute exceeds the limits. It spreads
+// A Quota delays requests so that no period of a minute exceeds the limits. It spreads
 // requests, because the requests of earlier processes are unknown and a burst after them would
-// be refused. A nil Budget has no limits. Several goroutines may call its methods.
-type Budget struct {
-	turn         chan struct{} // held by the next waiting request of the user
+// be refused. A nil Quota has no limits. Several goroutines may call its methods.
+type Quota struct {
+	slot         chan struct{} // held by the next waiting request of the user
 	user         meters        // locked together with those of the organisation
 	organisation *shared
 	limits       Limits
 	now          func() time.Time
 }
 
-// shared is the budget of all users of an organisation.
+// shared is the quota of all users of an organisation.
 type shared struct {
 	mu sync.Mutex
 	meters
@@ -70,16 +70,16 @@ type shared struct {
 
 type meters [kinds]meter
 
-// NewBudget returns the budget of one user. Now is the clock; nil means time.Now.
-func NewBudget(l Limits, now func() time.Time) *Budget {
+// NewQuota returns the quota of one user. Now is the clock; nil means time.Now.
+func NewQuota(l Limits, now func() time.Time) *Quota {
 	if now == nil {
 		now = time.Now
 	}
-	return budgetOf(l, &shared{meters: metersOf(l.PerOrganisation)}, now)
+	return newUserQuota(l, &shared{meters: metersOf(l.PerOrganisation)}, now)
 }
 
-func budgetOf(l Limits, organisation *shared, now func() time.Time) *Budget {
-	return &Budget{turn: make(chan struct{}, 1), user: metersOf(l.PerUser), organisation: organisation, limits: l, now: now}
+func newUserQuota(l Limits, organisation *shared, now func() time.Time) *Quota {
+	return &Quota{slot: make(chan struct{}, 1), user: metersOf(l.PerUser), organisation: organisation, limits: l, now: now}
 }
 
 func metersOf(r Rates) (all meters) {
@@ -107,21 +107,21 @@ func (e *CostError) Hint() string { return "send less in each request" }
 
 // Wait waits until a request with this cost may be sent, in the order of calls for each user.
 // The error is the cause of the context, retry.ErrDraining instead of a wait, or a
-// *[CostError]; the budget then does not change.
-func (b *Budget) Wait(ctx context.Context, cost Cost) error {
-	if b == nil {
+// *[CostError]; the quota then does not change.
+func (q *Quota) Wait(ctx context.Context, cost Cost) error {
+	if q == nil {
 		return nil
 	}
 	select {
-	case b.turn <- struct{}{}:
+	case q.slot <- struct{}{}:
 	case <-retry.Draining(ctx):
 		return retry.ErrDraining
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	defer func() { <-b.turn }()
+	defer func() { <-q.slot }()
 	for {
-		wait, err := b.take(cost)
+		wait, err := q.take(cost)
 		if wait == 0 || err != nil {
 			return err
 		}
@@ -133,13 +133,13 @@ func (b *Budget) Wait(ctx context.Context, cost Cost) error {
 
 // take accepts a request or returns the minimum wait. Other users of the organisation may be
 // faster.
-func (b *Budget) take(cost Cost) (wait time.Duration, err error) {
-	b.organisation.mu.Lock()
-	defer b.organisation.mu.Unlock()
-	now := b.now()
+func (q *Quota) take(cost Cost) (wait time.Duration, err error) {
+	q.organisation.mu.Lock()
+	defer q.organisation.mu.Unlock()
+	now := q.now()
 	amounts := cost.amounts()
 	for kind, amount := range amounts {
-		for _, m := range []*meter{&b.user[kind], &b.organisation.meters[kind]} {
+		for _, m := range []*meter{&q.user[kind], &q.organisation.meters[kind]} {
 			if m.limit > 0 && amount > m.limit {
 				return 0, &CostError{cost, m.limit}
 			}
@@ -150,8 +150,8 @@ func (b *Budget) take(cost Cost) (wait time.Duration, err error) {
 		return wait, nil
 	}
 	for kind, amount := range amounts {
-		b.user[kind].take(now, amount)
-		b.organisation.meters[kind].take(now, amount)
+		q.user[kind].take(now, amount)
+		q.organisation.meters[kind].take(now, amount)
 	}
 	return 0, nil
 }

@@ -27,12 +27,12 @@ func hammer(t *testing.T, l Limits, users int, next func() Cost) (all []passed) 
 	var mu sync.Mutex
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	first := NewBudget(l, nil)
+	first := NewQuota(l, nil)
 	var done sync.WaitGroup
 	for user := range users {
 		b := first
 		if user > 0 {
-			b = budgetOf(l, first.organisation, first.now) // of another user of the organisation
+			b = newUserQuota(l, first.organisation, first.now) // of another user of the organisation
 		}
 		for range 4 {
 			done.Go(func() {
@@ -103,7 +103,7 @@ func check(t *testing.T, all []passed, l Limits, users int) {
 	}
 }
 
-func TestBudget(t *testing.T) {
+func TestQuota(t *testing.T) {
 	random := seedtest.Rand(t)
 	saas := SaaSLimits()
 	for _, c := range []struct {
@@ -136,7 +136,7 @@ func pick(random *rand.Rand, from ...int) int { return from[random.IntN(len(from
 
 // Requests may be on their way for differently long without more than the limit arriving
 // within a minute.
-func TestBudgetStandsJitter(t *testing.T) {
+func TestQuotaAllowsJitter(t *testing.T) {
 	random := seedtest.Rand(t)
 	synctest.Test(t, func(t *testing.T) {
 		l := Limits{PerUser: Rates{LLMRequests: 75, InputTokens: 1e6}}
@@ -158,14 +158,14 @@ func TestBudgetStandsJitter(t *testing.T) {
 	})
 }
 
-func TestBudgetLetsPass(t *testing.T) {
+func TestQuotaWithoutLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		var none *Budget
-		onPremises := NewBudget(Limits{}, nil)
-		idle := NewBudget(SaaSLimits(), nil)
+		var none *Quota
+		onPremises := NewQuota(Limits{}, nil)
+		idle := NewQuota(SaaSLimits(), nil)
 		for range 100 {
-			for _, b := range []*Budget{none, onPremises} {
+			for _, b := range []*Quota{none, onPremises} {
 				if err := b.Wait(t.Context(), Cost{LLM: 1, Search: 1, Scrape: 1, Tokens: 1e9}); err != nil {
 					t.Fatal(err)
 				}
@@ -180,8 +180,8 @@ func TestBudgetLetsPass(t *testing.T) {
 	})
 }
 
-func TestBudgetTooLarge(t *testing.T) {
-	b := NewBudget(SaaSLimits(), nil)
+func TestQuotaCostTooLarge(t *testing.T) {
+	b := NewQuota(SaaSLimits(), nil)
 	err := b.Wait(t.Context(), Cost{LLM: 1, Tokens: 2e6})
 	large, ok := errors.AsType[*CostError](err)
 	if class, _ := retry.Classify(err); !ok || large.Limit != 1e6 || class != retry.Permanent || large.Hint() == "" {
@@ -192,11 +192,11 @@ func TestBudgetTooLarge(t *testing.T) {
 	}
 }
 
-// Whoever gives up waiting uses up nothing.
-func TestBudgetGivenUp(t *testing.T) {
+// A cancelled wait uses nothing of the quota.
+func TestQuotaWaitCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		b := NewBudget(Limits{PerUser: Rates{LLMRequests: 1}}, nil)
+		b := NewQuota(Limits{PerUser: Rates{LLMRequests: 1}}, nil)
 		if err := b.Wait(t.Context(), Cost{LLM: 1}); err != nil {
 			t.Fatal(err)
 		}
@@ -222,10 +222,10 @@ func TestBudgetGivenUp(t *testing.T) {
 	})
 }
 
-// However long a process runs, a budget keeps no more than a window of what it let through.
-func TestBudgetForgets(t *testing.T) {
+// However long a process runs, a quota keeps only the requests of the last window.
+func TestQuotaForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := NewBudget(SaaSLimits(), nil)
+		b := NewQuota(SaaSLimits(), nil)
 		for range 1000 {
 			if err := b.Wait(t.Context(), Cost{LLM: 1, Tokens: 10}); err != nil {
 				t.Fatal(err)

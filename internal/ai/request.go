@@ -128,7 +128,7 @@ func (c *Client) exchange(ctx context.Context, r *request, path, secret string, 
 	if err == nil {
 		// Behind the limiter: what it held back would else leave in one go, and be more in a
 		// minute than the budget allows.
-		if err = c.budget.Wait(ctx, r.cost); err != nil {
+		if err = c.quota.Wait(ctx, r.cost); err != nil {
 			ticket.End(ratelimit.Outcome{Unknown: true})
 		}
 	}

@@ -22,8 +22,8 @@ import (
 	"assetferry/internal/token"
 )
 
-// inTurn answers with one handler after the other, the last one for good, and counts.
-func inTurn(n *atomic.Int32, all ...http.HandlerFunc) http.HandlerFunc {
+// inSequence answers with one handler after the other, the last one for good, and counts.
+func inSequence(n *atomic.Int32, all ...http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		all[min(int(n.Add(1)), len(all))-1](w, r)
 	}
@@ -58,7 +58,7 @@ func TestResends(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var n atomic.Int32
-			client := serve(t, Options{}, inTurn(&n, append(c.first, reply)...))
+			client := serve(t, Options{}, inSequence(&n, append(c.first, reply)...))
 			s, err := client.Send(t.Context(), "c", Message{})
 			if err == nil {
 				_ = s.Close()
@@ -71,12 +71,12 @@ func TestResends(t *testing.T) {
 				t.Errorf("message: got %v after %d tries, may be billed: %v", err, n.Load(), errors.Is(err, ErrMayBeBilled))
 			}
 			n.Store(0)
-			client = serve(t, Options{}, inTurn(&n, append(c.first, refuse(200, `{"items":[]}`))...))
+			client = serve(t, Options{}, inSequence(&n, append(c.first, refuse(200, `{"items":[]}`))...))
 			if _, err := client.Models(t.Context()); (err == nil) != (c.name != "422") || errors.Is(err, ErrMayBeBilled) {
 				t.Errorf("models: got %v after %d tries", err, n.Load())
 			}
 			n.Store(0)
-			client = serve(t, Options{}, inTurn(&n, append(c.first, refuse(200, `{"id":"1"}`))...))
+			client = serve(t, Options{}, inSequence(&n, append(c.first, refuse(200, `{"id":"1"}`))...))
 			if _, err := client.CreateContext(t.Context(), Context{}); (err == nil) != (c.tries == 0) || errors.Is(err, ErrUnconfirmed) != c.billed {
 				t.Errorf("context: got %v after %d tries", err, n.Load())
 			}
@@ -85,8 +85,8 @@ func TestResends(t *testing.T) {
 }
 
 // What never left is tried again, and cannot have been billed.
-func TestNobodyListens(t *testing.T) {
-	c := newClient(t, Options{BaseURL: nobody})
+func TestConnectionRefused(t *testing.T) {
+	c := newClient(t, Options{BaseURL: closedURL})
 	waits := 0
 	c.onWait = func(retry.Wait) { waits++ }
 	_, err := c.Send(t.Context(), "c", Message{})
@@ -101,7 +101,7 @@ func TestOutlastsAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start, most := time.Now(), time.Duration(0)
 		c := newClient(t, Options{
-			BaseURL: nobody, Retry: retry.Policy{Rand: func(n time.Duration) time.Duration { return n - 1 }},
+			BaseURL: closedURL, Retry: retry.Policy{Rand: func(n time.Duration) time.Duration { return n - 1 }},
 			OnWait: func(w retry.Wait) { most = max(most, w.Delay) },
 			Transport: fakeTransport(func(r *http.Request) (*http.Response, error) {
 				status, body := 200, `{"items":[]}`
@@ -136,7 +136,7 @@ func TestAnswersThatTrickle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := newClient(t, Options{BaseURL: nobody, Retry: retry.Policy{Attempts: 1}, Transport: fakeTransport(func(r *http.Request) (*http.Response, error) {
+				c := newClient(t, Options{BaseURL: closedURL, Retry: retry.Policy{Attempts: 1}, Transport: fakeTransport(func(r *http.Request) (*http.Response, error) {
 					return &http.Response{StatusCode: tt.status, Header: http.Header{}, Body: io.NopCloser(&trickle{ctx: r.Context()})}, nil
 				})})
 				began := time.Now()
@@ -201,7 +201,7 @@ func TestRenewsToken(t *testing.T) {
 // Whoever knows the next step is asked for it.
 func TestHintOfCause(t *testing.T) {
 	endpoint := &token.EndpointError{Origin: "https://example.com:443", Status: 404}
-	c := newClient(t, Options{BaseURL: nobody, Tokens: &tokens{err: endpoint}, Budget: NewBudget(SaaSLimits(), nil)})
+	c := newClient(t, Options{BaseURL: closedURL, Tokens: &tokens{err: endpoint}, Quota: NewQuota(SaaSLimits(), nil)})
 	_, err := c.Models(t.Context())
 	if e, ok := errors.AsType[*Error](err); !ok || e.Hint() != endpoint.Hint() || !e.IsAuth() {
 		t.Errorf("got %v", err)
@@ -215,7 +215,7 @@ func TestHintOfCause(t *testing.T) {
 
 func TestNoToken(t *testing.T) {
 	broken := errors.New("broken")
-	c := newClient(t, Options{BaseURL: nobody, Tokens: &tokens{err: broken}})
+	c := newClient(t, Options{BaseURL: closedURL, Tokens: &tokens{err: broken}})
 	_, err := c.Models(t.Context())
 	if e, ok := errors.AsType[*Error](err); !ok || !errors.Is(err, broken) || !e.IsAuth() || e.Class() != retry.Fatal || e.Hint() == "" {
 		t.Errorf("got %v", err)
@@ -293,7 +293,7 @@ func TestErrors(t *testing.T) {
 }
 
 // What is deleted is gone, whoever did it.
-func TestDeleteGone(t *testing.T) {
+func TestDeleteMissing(t *testing.T) {
 	c := serve(t, Options{}, refuse(404, `{"code":"conversation-not-found"}`))
 	if err := c.DeleteConversation(t.Context(), "c"); err != nil {
 		t.Error(err)
@@ -313,7 +313,7 @@ func TestCreateAgain(t *testing.T) {
 		"behind a 502":       {[]http.HandlerFunc{refuse(502, ""), taken}, true},
 	} {
 		var n atomic.Int32
-		client := serve(t, Options{}, inTurn(&n, c.handlers...))
+		client := serve(t, Options{}, inSequence(&n, c.handlers...))
 		id, err := client.CreateConversation(t.Context(), NewConversation{ID: "c"})
 		if c.ok && (err != nil || id != "c") || !c.ok && !errors.Is(err, fs.ErrExist) {
 			t.Errorf("%s: got %q, %v", name, id, err)
@@ -403,7 +403,7 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 // However much a service says, no more than a bounded part of it is kept.
 func TestEndlessAnswer(t *testing.T) {
-	c := newClient(t, Options{BaseURL: nobody, Retry: retry.Policy{Attempts: 1}, Transport: fakeTransport(func(r *http.Request) (*http.Response, error) {
+	c := newClient(t, Options{BaseURL: closedURL, Retry: retry.Policy{Attempts: 1}, Transport: fakeTransport(func(r *http.Request) (*http.Response, error) {
 		status := 200
 		if r.Method == http.MethodPatch {
 			status = 400
@@ -421,30 +421,30 @@ func TestEndlessAnswer(t *testing.T) {
 	}
 }
 
-// Each billable call is told once, however often it is sent; and nothing else is.
+// Each billable request is reported once, however often it is sent. Other requests are not reported.
 func TestOnCall(t *testing.T) {
 	var n atomic.Int32
-	var told []Call
-	c := serve(t, Options{OnCall: func(c Call) { told = append(told, c) }}, inTurn(&n, refuse(429, tooMany), events("")))
+	var reported []Call
+	c := serve(t, Options{OnCall: func(c Call) { reported = append(reported, c) }}, inSequence(&n, refuse(429, tooMany), events("")))
 	s := send(t, c)
 	_ = s.Close()
 	if err := c.DeleteConversation(t.Context(), "c"); err != nil {
 		t.Error(err)
 	}
-	if len(told) != 1 || told[0] != (Call{"Send", true}) {
-		t.Errorf("got %v", told)
+	if len(reported) != 1 || reported[0] != (Call{"Send", true}) {
+		t.Errorf("got %v", reported)
 	}
 }
 
-// A message waits for the budget, once more where it is sent again, and the limiter knows
-// what was refused.
-func TestPaced(t *testing.T) {
+// A message waits for the quota, and again before each further attempt. The limiter counts the
+// refusals.
+func TestSendWaitsForQuota(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var sent []time.Duration
 		start := time.Now()
 		limiter := ratelimit.New(ratelimit.Options{Max: 4})
 		c := newClient(t, Options{
-			BaseURL: nobody, Limiter: limiter, Budget: NewBudget(Limits{PerUser: Rates{LLMRequests: 63, WebSearches: 6.3}}, nil),
+			BaseURL: closedURL, Limiter: limiter, Quota: NewQuota(Limits{PerUser: Rates{LLMRequests: 63, WebSearches: 6.3}}, nil),
 			Transport: fakeTransport(func(r *http.Request) (*http.Response, error) {
 				sent = append(sent, time.Since(start).Round(time.Second))
 				status := 200
@@ -476,7 +476,7 @@ func FuzzFault(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, status int, body string) {
 		status = 400 + int(uint(status)%200)
-		c := newClient(t, Options{BaseURL: nobody, Retry: retry.Policy{Attempts: 1}, Transport: fakeTransport(func(*http.Request) (*http.Response, error) {
+		c := newClient(t, Options{BaseURL: closedURL, Retry: retry.Policy{Attempts: 1}, Transport: fakeTransport(func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}, nil
 		})})
 		_, err := c.Conversation(t.Context(), "c")

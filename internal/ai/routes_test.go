@@ -212,7 +212,7 @@ func TestRoutes(t *testing.T) {
 			t.Errorf("%q: no error", line)
 		}
 	}
-	if _, err := New(Options{BaseURL: nobody, Tokens: &tokens{}, Routes: Routes{"Nothing": {}}}); err == nil {
+	if _, err := New(Options{BaseURL: closedURL, Tokens: &tokens{}, Routes: Routes{"Nothing": {}}}); err == nil {
 		t.Error("an unknown endpoint: no error")
 	}
 }
@@ -233,13 +233,13 @@ func TestBaseURL(t *testing.T) {
 			t.Errorf("%s: got %v", base, err)
 		}
 	}
-	if _, err := New(Options{BaseURL: nobody}); err == nil {
+	if _, err := New(Options{BaseURL: closedURL}); err == nil {
 		t.Error("no tokens: no error")
 	}
 }
 
 func TestNoID(t *testing.T) {
-	c := newClient(t, Options{BaseURL: nobody})
+	c := newClient(t, Options{BaseURL: closedURL})
 	for _, id := range []string{"", ".", ".."} {
 		if err := c.DeleteConversation(t.Context(), id); err == nil || !strings.Contains(err.Error(), "not an ID") {
 			t.Errorf("%q: got %v", id, err)

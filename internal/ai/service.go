@@ -85,8 +85,8 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// IsGone reports whether a model has been removed by a time.
-func (m *Model) IsGone(now time.Time) bool { return !m.Removal.IsZero() && !m.Removal.After(now) }
+// IsRemoved reports whether a model has been removed by a time.
+func (m *Model) IsRemoved(now time.Time) bool { return !m.Removal.IsZero() && !m.Removal.After(now) }
 
 type models struct {
 	Items  []Model

@@ -151,7 +151,7 @@ func FuzzStream(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, stream string) {
-		c := newClient(t, Options{BaseURL: nobody, Transport: fakeTransport(func(*http.Request) (*http.Response, error) {
+		c := newClient(t, Options{BaseURL: closedURL, Transport: fakeTransport(func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(stream))}, nil
 		})})
 		want, last := all(t, send(t, c))
@@ -203,7 +203,7 @@ func (p *pipe) Close() error {
 func overPipe(t *testing.T, o Options) (*Client, chan *pipe) {
 	t.Helper()
 	pipes := make(chan *pipe, 1)
-	o.BaseURL = nobody
+	o.BaseURL = closedURL
 	o.Transport = fakeTransport(func(r *http.Request) (*http.Response, error) {
 		p := newPipe(r.Context())
 		pipes <- p
@@ -243,7 +243,7 @@ func TestIdle(t *testing.T) {
 // A service that does not even begin to answer is given up as well.
 func TestIdleBeforeAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newClient(t, Options{BaseURL: nobody, Transport: fakeTransport(func(r *http.Request) (*http.Response, error) {
+		c := newClient(t, Options{BaseURL: closedURL, Transport: fakeTransport(func(r *http.Request) (*http.Response, error) {
 			<-r.Context().Done()
 			return nil, r.Context().Err()
 		})})

@@ -74,7 +74,7 @@ type Client struct {
 	transport http.RoundTripper
 	delivery  *delivery    // for URLs in responses
 	files     *http.Client // for downloads: follows redirects without the token
-	anybody   *http.Client // the same without the cookie for private files
+	anonymous *http.Client // the same without the cookie for private files
 
 	credentials credentials
 	redactor    *redact.Redactor
@@ -128,7 +128,7 @@ func New(o Options) (*Client, error) {
 	c.delivery = newDelivery(o, base, c.transport)
 	follow := outbound.FollowRedirects(maxRedirects, c.delivery.checkRedirect)
 	c.files = &http.Client{Transport: follower{c.delivery}, CheckRedirect: follow, Jar: c.private}
-	c.anybody = &http.Client{Transport: follower{c.delivery}, CheckRedirect: follow}
+	c.anonymous = &http.Client{Transport: follower{c.delivery}, CheckRedirect: follow}
 	return c, nil
 }
 

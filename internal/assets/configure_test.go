@@ -11,7 +11,7 @@ import (
 
 // What may be in use is not dropped unless the caller says so, and nothing is
 // sent that would.
-func TestConfigureCategoryGuards(t *testing.T) {
+func TestConfigureCategoryInUse(t *testing.T) {
 	const (
 		said    = `200 {"items":[{"id":"a","extensions":["jpg","png","txt"],"extensionsInUse":["jpg"]}],"totalCount":1}`
 		notSaid = `200 {"items":[{"id":"a","extensions":["jpg","png"]}],"totalCount":1}`
@@ -105,7 +105,7 @@ func TestAddExtensions(t *testing.T) {
 	}
 }
 
-func TestDeleteCategoryGuards(t *testing.T) {
+func TestDeleteCategoryInUse(t *testing.T) {
 	a := answers(`200 {"items":[{"id":"a","extensionsInUse":["jpg","png"]}],"totalCount":1}`, "204")
 	c := serve(t, a.ServeHTTP)
 	used, ok := errors.AsType[*InUseError](c.DeleteCategory(t.Context(), "a", "png"))

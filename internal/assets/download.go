@@ -99,7 +99,7 @@ func (d *download) exchange(ctx context.Context, r *request, secret string) erro
 	if outbound.Origin(d.url) != outbound.Origin(d.c.base) {
 		return d.ask(ctx, r, s, secret)
 	}
-	return d.c.paced(ctx, r, s, func() error { return d.ask(ctx, r, s, secret) })
+	return d.c.rateLimited(ctx, r, s, func() error { return d.ask(ctx, r, s, secret) })
 }
 
 func (d *download) ask(ctx context.Context, r *request, s *sending, secret string) error {

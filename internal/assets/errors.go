@@ -24,8 +24,8 @@ var (
 	ErrChanged = errors.New("the content changed during the download")
 )
 
-// worthTelling is the minimum skew for messages: smaller ones do not affect tokens.
-const worthTelling = 30 * time.Second
+// minReportedSkew is the minimum skew for messages: smaller ones do not affect tokens.
+const minReportedSkew = 30 * time.Second
 
 // An Error describes a failed request. It contains no secrets.
 type Error struct {
@@ -82,7 +82,7 @@ func (e *Error) line() string {
 	if e.Unconfirmed {
 		b.WriteString("; " + ErrUnconfirmed.Error())
 	}
-	if e.Status == http.StatusUnauthorized && e.Skew.Abs() > worthTelling {
+	if e.Status == http.StatusUnauthorized && e.Skew.Abs() > minReportedSkew {
 		b.WriteString("; " + skewText(e.Skew) + ": set the clock, or use --compensate-clock")
 	}
 	return b.String()

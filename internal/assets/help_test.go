@@ -19,8 +19,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// nobody listens there. An address that somebody has given up may be another one's by now.
-const nobody = "http://127.0.0.1:1"
+// closedURL is a URL that no process listens at. Another process may already use a port that a test has
+// released.
+const closedURL = "http://127.0.0.1:1"
 
 // secret is seeded wherever a secret can be, and must not come out anywhere.
 const secret = "s3cr3t-t0k3n"

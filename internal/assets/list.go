@@ -196,11 +196,11 @@ func collect[T any](r request, items iter.Seq2[T, error]) ([]T, error) {
 	return all, nil
 }
 
-// pages yields the items of a request that turn makes ask for a page.
-func pages[T any](ctx context.Context, c *Client, r request, p paging.Pager[T], turn func(r *request, limit, offset int)) iter.Seq2[T, error] {
+// pages yields the items of all pages of a request. SetPage sets the limit and the offset of a request.
+func pages[T any](ctx context.Context, c *Client, r request, p paging.Pager[T], setPage func(r *request, limit, offset int)) iter.Seq2[T, error] {
 	p.Fetch = paging.Fetch(&c.pageSizes, r.route, func(ctx context.Context, limit, offset int) (paging.Page[T], error) {
 		r := r
-		turn(&r, limit, offset)
+		setPage(&r, limit, offset)
 		var got page[T]
 		r.into = &got
 		err := c.do(ctx, &r)

@@ -267,7 +267,7 @@ func TestListErrors(t *testing.T) {
 	}
 }
 
-func TestListBreaksAndStartsAnew(t *testing.T) {
+func TestListBreaksAndRestarts(t *testing.T) {
 	s := &shelf{ids: numbered(30)}
 	seq := serve(t, s.ServeHTTP).List(t.Context(), ListOptions{FolderID: "f", PageSize: 10})
 	for range 2 {

@@ -78,7 +78,7 @@ func (e *Error) Hint() string {
 		return e.transportHint()
 	}
 	switch {
-	case e.Status == http.StatusUnauthorized && e.Skew.Abs() > worthTelling:
+	case e.Status == http.StatusUnauthorized && e.Skew.Abs() > minReportedSkew:
 		return "set the clock, or use --compensate-clock"
 	case e.Status == http.StatusUnauthorized:
 		return "check the environment ID, the access key, the workspace and --service"

@@ -59,7 +59,7 @@ func (c *Client) peek(ctx context.Context, asked request, u *url.URL, method str
 			return c.peekOnce(ctx, r, u, &sending{now: c.now, start: c.now()}, &found)
 		}
 		s := &sending{now: c.now}
-		return c.paced(ctx, r, s, func() error { return c.peekOnce(ctx, r, u, s, &found) })
+		return c.rateLimited(ctx, r, s, func() error { return c.peekOnce(ctx, r, u, s, &found) })
 	})
 	if e, ok := errors.AsType[*Error](err); ok && e.Status != 0 && e.Err == nil {
 		return found, nil // that is what anybody gets
@@ -80,7 +80,7 @@ func (c *Client) peekOnce(ctx context.Context, r *request, u *url.URL, s *sendin
 	if r.method == http.MethodGet {
 		req.Header.Set("Range", "bytes=0-0")
 	}
-	resp, err := c.anybody.Do(req)
+	resp, err := c.anonymous.Do(req)
 	if err != nil {
 		return c.sendError(ctx, r, s, err)
 	}

@@ -80,8 +80,8 @@ func TestPublic(t *testing.T) {
 
 // Where nobody answers, that says nothing about the address.
 func TestPublicWithoutAnswer(t *testing.T) {
-	c := newClient(t, Options{BaseURL: nobody})
-	if got, err := c.Public(t.Context(), nobody+"/file"); err == nil {
+	c := newClient(t, Options{BaseURL: closedURL})
+	if got, err := c.Public(t.Context(), closedURL+"/file"); err == nil {
 		t.Errorf("got %+v", got)
 	}
 	for _, address := range []string{"", "/file", "ftp://host/file", "http://example.com/file", "https://%zz/"} {
@@ -91,8 +91,8 @@ func TestPublicWithoutAnswer(t *testing.T) {
 	}
 }
 
-// The budget of requests is that of the service; a delivery host has a pace of its own.
-func TestPublicIsPaced(t *testing.T) {
+// The request limit is that of the service; a delivery host has its own rate.
+func TestPublicIsRateLimited(t *testing.T) {
 	var asked atomic.Int64
 	answer := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		asked.Add(1)
@@ -101,8 +101,8 @@ func TestPublicIsPaced(t *testing.T) {
 	here, elsewhere := httptest.NewServer(answer), httptest.NewServer(answer)
 	defer here.Close()
 	defer elsewhere.Close()
-	budget := ratelimit.NewRequests(ratelimit.RequestLimit{Requests: 1, Window: time.Hour}, time.Now)
-	c := newClient(t, Options{BaseURL: here.URL, Limiter: ratelimit.New(ratelimit.Options{Max: 2, Requests: budget})})
+	requests := ratelimit.NewRequests(ratelimit.RequestLimit{Requests: 1, Window: time.Hour}, time.Now)
+	c := newClient(t, Options{BaseURL: here.URL, Limiter: ratelimit.New(ratelimit.Options{Max: 2, Requests: requests})})
 	for _, address := range []string{here.URL, elsewhere.URL, elsewhere.URL} {
 		if _, err := c.Public(t.Context(), address+"/file"); err != nil {
 			t.Error(err)

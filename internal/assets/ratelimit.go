@@ -8,9 +8,8 @@ import (
 	"assetferry/internal/retry"
 )
 
-// paced makes one request at the pace that the limiter allows. Nothing is sent if
-// the limiter does not let it begin.
-func (c *Client) paced(ctx context.Context, r *request, s *sending, send func() error) error {
+// rateLimited sends one request when the limiter allows it. It sends nothing if the limiter refuses.
+func (c *Client) rateLimited(ctx context.Context, r *request, s *sending, send func() error) error {
 	ticket, err := c.limiter.Begin(ctx)
 	if err != nil {
 		e := c.newError(r)

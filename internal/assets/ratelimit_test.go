@@ -45,7 +45,7 @@ func scripted(status int, body string, header ...string) *http.Response {
 	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body))}
 }
 
-func pacedClient(t *testing.T, a *script, l *ratelimit.Limiter, b *ratelimit.Bandwidth) *assets.Client {
+func rateLimitedClient(t *testing.T, a *script, l *ratelimit.Limiter, b *ratelimit.Bandwidth) *assets.Client {
 	t.Helper()
 	c, err := assets.New(assets.Options{BaseURL: "http://localhost", Tokens: oneToken{}, Transport: a, Limiter: l, Bandwidth: b})
 	if err != nil {
@@ -69,7 +69,7 @@ func TestAllWaitForOneRefusal(t *testing.T) {
 			}
 			return scripted(200, `{"id":"x"}`), nil
 		}}
-		c := pacedClient(t, a, ratelimit.New(ratelimit.Options{Max: 4}), nil)
+		c := rateLimitedClient(t, a, ratelimit.New(ratelimit.Options{Max: 4}), nil)
 		start := time.Now()
 		first := make(chan error)
 		go func() { _, err := c.Asset(t.Context(), "1"); first <- err }()
@@ -86,19 +86,18 @@ func TestAllWaitForOneRefusal(t *testing.T) {
 	})
 }
 
-// A request that a budget does not allow is not sent, not in doubt, and the end of
-// the run.
-func TestBudgetIsForTries(t *testing.T) {
+// A request beyond the request limit is not sent, is not unconfirmed, and ends the run.
+func TestRequestLimitCountsAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &script{answer: func(int) (*http.Response, error) { return scripted(429, ""), nil }}
 		calls := ratelimit.NewRequests(ratelimit.RequestLimit{Requests: 3, Window: time.Hour}, time.Now)
-		c := pacedClient(t, a, ratelimit.New(ratelimit.Options{Max: 4, Requests: calls}), nil)
+		c := rateLimitedClient(t, a, ratelimit.New(ratelimit.Options{Max: 4, Requests: calls}), nil)
 		err := send(t.Context(), c, "x")
 		if class, _ := retry.Classify(err); class != retry.Fatal || errors.Is(err, assets.ErrUnconfirmed) || a.calls != 3 {
 			t.Errorf("after %d calls: %v, want a fatal error after 3", a.calls, err)
 		}
 		if _, ok := errors.AsType[*ratelimit.RequestLimitError](err); !ok {
-			t.Errorf("got %v, want a BudgetError in it", err)
+			t.Errorf("got %v, want a RequestLimitError in it", err)
 		}
 	})
 }
@@ -106,7 +105,7 @@ func TestBudgetIsForTries(t *testing.T) {
 func TestDrainingSendsNothingMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &script{answer: func(int) (*http.Response, error) { return scripted(429, "", "Retry-After", "60"), nil }}
-		c := pacedClient(t, a, ratelimit.New(ratelimit.Options{Max: 4}), nil)
+		c := rateLimitedClient(t, a, ratelimit.New(ratelimit.Options{Max: 4}), nil)
 		stop := make(chan struct{})
 		time.AfterFunc(time.Second, func() { close(stop) })
 		start := time.Now()
@@ -124,7 +123,7 @@ func TestBandwidthOfUploads(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := &script{answer: func(int) (*http.Response, error) { return scripted(201, `{"id":"x"}`), nil }}
-		c := pacedClient(t, a, nil, ratelimit.NewBandwidth(table, time.Now))
+		c := rateLimitedClient(t, a, nil, ratelimit.NewBandwidth(table, time.Now))
 		start := time.Now()
 		if err := send(t.Context(), c, strings.Repeat("x", 10<<10)); err != nil {
 			t.Fatal(err)

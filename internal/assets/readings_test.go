@@ -234,9 +234,9 @@ func TestListSinceWithoutOrder(t *testing.T) {
 	if got := read(c); got != 3 {
 		t.Errorf("after there was no order: %d requests", got)
 	}
-	told := serve(t, s.ServeHTTP)
-	told.Unordered()
-	if got := read(told); got != 3 {
+	unordered := serve(t, s.ServeHTTP)
+	unordered.Unordered()
+	if got := read(unordered); got != 3 {
 		t.Errorf("where no order is to be expected: %d requests", got)
 	}
 }

@@ -119,7 +119,7 @@ func (c *Client) authorized(ctx context.Context, r *request, send func(context.C
 // exchange sends a request once and takes its answer in.
 func (c *Client) exchange(ctx context.Context, r *request, secret string) error {
 	s := &sending{now: c.now}
-	return c.paced(ctx, r, s, func() error {
+	return c.rateLimited(ctx, r, s, func() error {
 		ctx, dog := outbound.Watch(ctx, stallTimeout)
 		defer dog.Stop()
 		s.dog = dog

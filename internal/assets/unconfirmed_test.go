@@ -186,7 +186,7 @@ func TestCreateUnconfirmed(t *testing.T) {
 // Nobody listens: no byte can have been written, so it is tried again.
 func TestCreateRefusedConnection(t *testing.T) {
 	waits, opened := 0, 0
-	c := newClient(t, Options{BaseURL: nobody, OnWait: func(retry.Wait) { waits++ }})
+	c := newClient(t, Options{BaseURL: closedURL, OnWait: func(retry.Wait) { waits++ }})
 	u := upload(10)
 	open := u.Open
 	u.Open = func(ctx context.Context) (io.ReadCloser, error) { opened++; return open(ctx) }

@@ -257,13 +257,13 @@ func TestEverythingArrivesFromADirectory(t *testing.T) {
 	p := assetferry(t, dir, s.variables(), "migrate", "lib", "--metadata", "table.csv")
 	all := p.must(t, exit.CodeItems) // rules ask for what describes it where an object goes, and of one that cannot be read
 	all += p.stderr.String() + assetferry(t, dir, s.variables(), "report").must(t, exit.CodeDone)
-	for _, told := range []string{
+	for _, message := range []string{
 		"failed    agency/bad.jpg: sidecar agency/bad.jpg.json was not read: line 3, column 12: ",
 		"1 object with shortened or omitted text;",
 		"long/long.txt\n        description: cut to 1020 of 1499 characters: the service takes 1024\n",
 	} {
-		if !strings.Contains(all, told) {
-			t.Errorf("neither the run nor its report shows %q:\n%s", told, all)
+		if !strings.Contains(all, message) {
+			t.Errorf("neither the run nor its report shows %q:\n%s", message, all)
 		}
 	}
 	edit(t, filepath.Join(dir, "lib/agency/bad.jpg.json"), brokenSidecar, "{}")
@@ -387,7 +387,7 @@ func TestEverythingArrivesFromABucket(t *testing.T) {
 
 // What a setting leaves out does not come back with what was exported, although it is still
 // embedded in the contents.
-func TestWhatIsLeftOutStaysOut(t *testing.T) {
+func TestOmittedFieldsStayOmitted(t *testing.T) {
 	l, s, dir := newRichLibrary(), startService(t, sandbox.Options{}), t.TempDir()
 	l.write(t, dir)
 	assetferry(t, dir, s.variables(), "migrate", "lib", "--include", "shoot/*", "--gps", "drop").must(t, 0)

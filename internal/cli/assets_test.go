@@ -32,8 +32,8 @@ func cmdID(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("there is no asset at %s", args[1])
 }
 
-// cmdTwins makes another folder of a name in a category: twins CATEGORY FOLDER
-func cmdTwins(ts *testscript.TestScript, _ bool, args []string) {
+// cmdDuplicateFolder makes another folder of a name in a category: duplicate-folder CATEGORY FOLDER
+func cmdDuplicateFolder(ts *testscript.TestScript, _ bool, args []string) {
 	s := serviceOf(ts)
 	all, err := s.structure()
 	ts.Check(err)

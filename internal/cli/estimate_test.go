@@ -11,9 +11,9 @@ import (
 	"assetferry/internal/sandbox"
 )
 
-// TestForecastOfCalls compares the estimate of a plan with the requests of the migration: uploads,
+// TestEstimateOfRequests compares the estimate of a plan with the requests of the migration: uploads,
 // adoptions, a new category and new folders, in new, known and existing places.
-func TestForecastOfCalls(t *testing.T) {
+func TestEstimateOfRequests(t *testing.T) {
 	s := startService(t, sandbox.Options{})
 	dir := t.TempDir()
 	src := filepath.Join(dir, "src")

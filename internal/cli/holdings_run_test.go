@@ -15,8 +15,8 @@ import (
 	"assetferry/internal/test/holdings"
 )
 
-// tellTales are words that runs come across, with what the help calls them.
-func tellTales() map[string]string {
+// markerWords returns words that runs process, and the kinds of data that the help lists for them.
+func markerWords() map[string]string {
 	return map[string]string{
 		"CaptionWord": "metadata", "CreatorWord": "metadata", "CreditWord": "metadata", "TagWord": "metadata", "-47.12": "metadata", // no time reads so
 		"FolderWord": "names", "NameWord": "names", "127.0.0.1": "URLs",
@@ -60,7 +60,7 @@ func TestRunsLeaveWhatTheHelpNames(t *testing.T) {
 	}
 	kinds := holdings.Kinds()
 	columns := columnsWith(t, filepath.Join(dir, "st", "x.db"))
-	for word, kind := range tellTales() {
+	for word, kind := range markerWords() {
 		in := columns[word]
 		if len(in) == 0 {
 			t.Errorf("%s is nowhere in the state database", word)
@@ -108,7 +108,7 @@ func columnsWith(t *testing.T, path string) map[string][]string {
 		t.Fatal(err)
 	}
 	found := map[string][]string{}
-	for word := range tellTales() {
+	for word := range markerWords() {
 		for _, c := range columns {
 			var n int
 			err := db.QueryRow(`SELECT count(*) FROM "`+c[0]+`" WHERE instr(CAST("`+c[1]+`" AS TEXT), ?) > 0`, word).Scan(&n)

@@ -37,7 +37,7 @@ type codeList struct {
 func codeLists(t *testing.T) []codeList {
 	t.Helper()
 	omitted := []string{}
-	for _, o := range redirect.LeftOutReasons() {
+	for _, o := range redirect.OmissionReasons() {
 		omitted = append(omitted, o.Reason)
 	}
 	kept := append(slices.DeleteFunc(slices.Clone(omitted), func(code string) bool {

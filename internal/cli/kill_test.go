@@ -222,13 +222,13 @@ func testInterrupt(t *testing.T, how os.Signal) {
 	g := hold(s, 5)
 	args := []string{"migrate", "src", "--json", "-j", "2"}
 	p := assetferry(t, dir, s.variables(), args...)
-	told := tell(t, p, "Interrupted: finishing work in progress")
+	shown := whenPrinted(t, p, "Interrupted: finishing work in progress")
 	p.follow(t)
 	<-g.reached
 	if err := p.Process.Signal(how); err != nil {
 		t.Fatal(err)
 	}
-	<-told
+	<-shown
 	close(g.open)
 	if code := p.wait(t); code != exit.CodeInterrupted {
 		t.Fatalf("exit code %d, want %d\n%s", code, exit.CodeInterrupted, p.stdout.String())
@@ -261,11 +261,11 @@ func TestInterruptTwice(t *testing.T) {
 	s := startService(t, sandbox.Options{})
 	g := hold(s, 2)
 	p := assetferry(t, dir, s.variables(), "migrate", "src", "-j", "2")
-	told := tell(t, p, "Interrupted: finishing work in progress")
+	shown := whenPrinted(t, p, "Interrupted: finishing work in progress")
 	p.follow(t)
 	<-g.reached
 	interrupt(t, p)
-	<-told
+	<-shown
 	interrupt(t, p)
 	if code := p.wait(t); code != exit.CodeInterrupted {
 		t.Fatalf("exit code %d, want %d\n%s", code, exit.CodeInterrupted, p.stdout.String())
@@ -284,7 +284,7 @@ func TestInterruptAtAQuestion(t *testing.T) {
 	}
 	s := startService(t, sandbox.Options{})
 	p := assetferry(t, t.TempDir(), s.variables(), "doctor", "--probe")
-	asked := tell(t, p, "Continue?")
+	asked := whenPrinted(t, p, "Continue?")
 	silent, err := p.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -336,25 +336,25 @@ func interrupt(t *testing.T, p *process) {
 	}
 }
 
-// tell reports once a process has said something on stderr.
-func tell(t *testing.T, p *process, text string) <-chan struct{} {
+// whenPrinted returns a channel that is closed when a process has printed a text to stderr.
+func whenPrinted(t *testing.T, p *process, text string) <-chan struct{} {
 	t.Helper()
-	w := &waiter{Writer: &p.stderr, text: text, told: make(chan struct{})}
+	w := &waiter{Writer: &p.stderr, text: text, printed: make(chan struct{})}
 	p.Stderr = w
-	return w.told
+	return w.printed
 }
 
 type waiter struct {
 	io.Writer
 	text, seen string
-	told       chan struct{}
+	printed    chan struct{}
 }
 
 func (w *waiter) Write(b []byte) (int, error) {
 	before := strings.Contains(w.seen, w.text)
 	w.seen += string(b)
 	if !before && strings.Contains(w.seen, w.text) {
-		close(w.told)
+		close(w.printed)
 	}
 	return w.Writer.Write(b)
 }

@@ -170,16 +170,16 @@ func killAtLine(t *testing.T, p *process, n int) {
 func killAtDraft(t *testing.T, p *process, size int64) {
 	t.Helper()
 	p.follow(t)
-	told := make(chan struct{})
+	ended := make(chan struct{})
 	go func() {
-		defer close(told)
+		defer close(ended)
 		for line := range p.lines {
 			fmt.Fprintln(&p.stdout, line)
 		}
 	}()
 	for {
 		select {
-		case <-told:
+		case <-ended:
 			return
 		default:
 		}
@@ -191,7 +191,7 @@ func killAtDraft(t *testing.T, p *process, size int64) {
 			info, err := e.Info()
 			if err == nil && strings.HasSuffix(e.Name(), ".assetferry-draft") && info.Size() > size {
 				kill(t, p)
-				<-told
+				<-ended
 				return
 			}
 		}

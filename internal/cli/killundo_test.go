@@ -74,13 +74,13 @@ func killUndoOfSync(t *testing.T, binary string, point faultpoint.Point, n int) 
 	}
 	remove("a/moved.jpg", "a/renamed.jpg")
 	tree{"b/moved.jpg": "moved", "b/another name.jpg": "renamed", "replaced.jpg": "after it has changed", "same.txt": "AFTER!", "new.txt": "new"}.write(t, dir+"/src")
-	night := run(exit.CodeDone, sync...)
+	lastSync := run(exit.CodeDone, sync...)
 
-	undo := []string{"undo", "--run", night.Run, "--apply", "--yes", "--json", "-j", "1"}
+	undo := []string{"undo", "--run", lastSync.Run, "--apply", "--yes", "--json", "-j", "1"}
 	p := assetferry(t, dir, s.variables(), undo...)
 	p.Path = binary
 	p.Env = append(p.Env, fmt.Sprintf("%s=%s:%d", faultpoint.Variable, point, n))
-	if code := p.run(t); code != -1 || !strings.Contains(p.stderr.String(), fmt.Sprintln(faultpoint.Told, point)) {
+	if code := p.run(t); code != -1 || !strings.Contains(p.stderr.String(), fmt.Sprintln(faultpoint.KilledMessage, point)) {
 		t.Fatalf("it did not die, exit code %d\n%s%s", code, p.stdout.String(), p.stderr.String())
 	}
 	s.rest(t)
@@ -103,7 +103,7 @@ func killUndoOfSync(t *testing.T, binary string, point faultpoint.Point, n int) 
 	}
 	assetferry(t, dir, s.variables(), "state", "check").must(t, exit.CodeDone)
 	assetferry(t, dir, s.variables(), "verify", "--content").must(t, exit.CodeDone)
-	if next := run(exit.CodeDone, sync...); !gocmp.Equal(night.Actions, next.Actions) {
-		t.Errorf("the next night did %v, want %v", next.Actions, night.Actions)
+	if next := run(exit.CodeDone, sync...); !gocmp.Equal(lastSync.Actions, next.Actions) {
+		t.Errorf("the next night did %v, want %v", next.Actions, lastSync.Actions)
 	}
 }

@@ -28,8 +28,8 @@ func TestRewriteLeavesPrivate(t *testing.T) {
 	wantIn(t, stdout, `"rewritten":0`, `"current":1`, `"kept":{"private":1}`)
 }
 
-// What cannot be read as a text is told, and keeps nothing else from being rewritten.
-func TestRewriteTellsWhatIsNoText(t *testing.T) {
+// A file that is not text is reported, and all other files are rewritten.
+func TestRewriteReportsNonText(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	tree{

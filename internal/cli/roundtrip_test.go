@@ -80,8 +80,8 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// told is everything that a service says of its assets, field by field, in lines.
-func (s *service) told(t *testing.T) (lines []string) {
+// assetLines returns all fields of all assets of a service, one per line.
+func (s *service) assetLines(t *testing.T) (lines []string) {
 	t.Helper()
 	var categories struct {
 		Items []struct {
@@ -121,7 +121,7 @@ func (s *service) told(t *testing.T) (lines []string) {
 func TestRoundTrip(t *testing.T) {
 	from := startService(t, sandbox.Options{})
 	everyKind(t, from)
-	want := from.told(t)
+	want := from.assetLines(t)
 	if len(want) != 11 {
 		t.Fatalf("%d assets: %q", len(want), want)
 	}
@@ -133,12 +133,12 @@ func TestRoundTrip(t *testing.T) {
 		to := startService(t, sandbox.Options{Environments: []tokens.Environment{{ID: "0123456789abcdef0123", AccessKey: from.env.AccessKey}}})
 		env := append(to.variables(), opens...)
 		assetferry(t, dir, env, "migrate", source, "--state", name+".db").must(t, exit.CodeDone)
-		if diff := cmp.Diff(want, to.told(t)); diff != "" {
+		if diff := cmp.Diff(want, to.assetLines(t)); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
 		}
 		assetferry(t, dir, env, "verify", "--content", "--state", name+".db").must(t, exit.CodeDone)
 		out := assetferry(t, dir, env, "migrate", source, "--state", name+".db").must(t, exit.CodeDone)
-		if !strings.Contains(out, "unchanged") || len(to.told(t)) != len(want) {
+		if !strings.Contains(out, "unchanged") || len(to.assetLines(t)) != len(want) {
 			t.Errorf("%s, again: %s", name, out)
 		}
 		export := filepath.Join(dir, name+"-out")

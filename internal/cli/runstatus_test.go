@@ -28,12 +28,12 @@ type notice struct {
 	Bytes                                                                    int64
 }
 
-// A hook is an address that is told of runs.
+// A hook receives notifications of runs.
 type hook struct {
 	url string
 
-	mu   sync.Mutex
-	told []notice
+	mu      sync.Mutex
+	notices []notice
 }
 
 // startHook starts a hook; answer may be nil.
@@ -51,7 +51,7 @@ func startHook(t testing.TB, answer http.HandlerFunc) *hook {
 		}
 		n.body = string(body)
 		h.mu.Lock()
-		h.told = append(h.told, n)
+		h.notices = append(h.notices, n)
 		h.mu.Unlock()
 		if answer != nil {
 			answer(w, r)
@@ -65,15 +65,15 @@ func startHook(t testing.TB, answer http.HandlerFunc) *hook {
 func (h *hook) all() []notice {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return slices.Clone(h.told)
+	return slices.Clone(h.notices)
 }
 
-// take gives what was told since the last time.
-func (h *hook) take() (told []notice) {
+// take returns the notices since the last call.
+func (h *hook) take() (notices []notice) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	told, h.told = h.told, nil
-	return told
+	notices, h.notices = h.notices, nil
+	return notices
 }
 
 // metricsIn are the values in a file of metrics, by name and the labels that not all have.
@@ -94,8 +94,8 @@ func metricsIn(t *testing.T, path string) (values map[string]string, common stri
 	return values, common
 }
 
-// TestBulletin follows what others hear of one night after the other.
-func TestBulletin(t *testing.T) {
+// TestRunStatus checks the notifications and metrics of several runs.
+func TestRunStatus(t *testing.T) {
 	t.Parallel()
 	s := startService(t, sandbox.Options{})
 	h, dir := startHook(t, nil), t.TempDir()
@@ -111,9 +111,9 @@ func TestBulletin(t *testing.T) {
 		if text := p.stderr.String(); strings.Contains(text, "warning") {
 			t.Errorf("something could not be told: %s", text)
 		}
-		told := h.take()
-		if end = told[len(told)-1]; len(told) == 2 {
-			start = told[0]
+		notices := h.take()
+		if end = notices[len(notices)-1]; len(notices) == 2 {
+			start = notices[0]
 		}
 		if end.Exit == nil || *end.Exit != code {
 			t.Errorf("told %s", end.body)
@@ -177,8 +177,8 @@ func TestBulletin(t *testing.T) {
 	}
 }
 
-// TestBulletinOfDryRun tells nobody of a run that does nothing.
-func TestBulletinOfDryRun(t *testing.T) {
+// TestRunStatusOfDryRun checks that a dry run sends no notification.
+func TestRunStatusOfDryRun(t *testing.T) {
 	t.Parallel()
 	s := startService(t, sandbox.Options{})
 	h, dir := startHook(t, nil), t.TempDir()
@@ -189,8 +189,9 @@ func TestBulletinOfDryRun(t *testing.T) {
 	}
 }
 
-// TestBulletinOfKilled leaves the metrics of the night before, so that their time gets old.
-func TestBulletinOfKilled(t *testing.T) {
+// TestRunStatusOfKilled checks that a killed run keeps the metrics of the previous run, so that their
+// time gets old.
+func TestRunStatusOfKilled(t *testing.T) {
 	t.Parallel()
 	s := startService(t, sandbox.Options{})
 	h, dir := startHook(t, nil), t.TempDir()
@@ -217,8 +218,8 @@ func TestBulletinOfKilled(t *testing.T) {
 	}
 }
 
-// TestBulletinThatCannotBeTold leaves the run as it is.
-func TestBulletinThatCannotBeTold(t *testing.T) {
+// TestRunStatusNotDelivered checks that a failed notification does not change the result of a run.
+func TestRunStatusNotDelivered(t *testing.T) {
 	t.Parallel()
 	s := startService(t, sandbox.Options{})
 	h := startHook(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })
@@ -244,8 +245,8 @@ func TestBulletinThatCannotBeTold(t *testing.T) {
 	}
 }
 
-// TestBulletinMistakes finds mistakes before anything is sent.
-func TestBulletinMistakes(t *testing.T) {
+// TestRunStatusMistakes finds mistakes before anything is sent.
+func TestRunStatusMistakes(t *testing.T) {
 	t.Parallel()
 	s := startService(t, sandbox.Options{})
 	dir := t.TempDir()

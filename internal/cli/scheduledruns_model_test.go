@@ -124,7 +124,7 @@ func (s step) fileOf(a stored) (key string, is bool) {
 // suffix that tells it apart from another one.
 func isAt(a stored, key string) bool {
 	dir, name := path.Split(key)
-	return a.folder == strings.TrimSuffix(dir, "/") && (a.name == name || isToldApart(a.name, name))
+	return a.folder == strings.TrimSuffix(dir, "/") && (a.name == name || hasSuffix(a.name, name))
 }
 
 // isHeld reports whether another asset than that of a file had its name when the run began.
@@ -173,9 +173,9 @@ func keyOf(a stored) string { return strings.TrimPrefix(a.folder+"/"+a.name, "/"
 
 var suffix = regexp.MustCompile(`~[0-9a-f]{6}$`)
 
-// isToldApart reports whether an asset has a name with the suffix that tells it apart from
+// hasSuffix reports whether an asset has a name with the suffix that tells it apart from
 // another one of that name.
-func isToldApart(has, name string) bool {
+func hasSuffix(has, name string) bool {
 	stem, ext := strings.TrimSuffix(has, path.Ext(has)), path.Ext(has)
 	return suffix.MatchString(stem) && suffix.ReplaceAllString(stem, "")+ext == name
 }
@@ -186,13 +186,13 @@ func TestScheduledRunsModel(t *testing.T) {
 		return stored{id: id, folder: folder, name: name, content: []byte(content)}
 	}
 	a := asset("1", "dir", "a.jpg", "A")
-	gone := asset("2", "dir", "b.jpg", "B")
+	deleted := asset("2", "dir", "b.jpg", "B")
 	for name, tc := range map[string]struct {
 		before, after []stored
 		want          string // "" if that is right
 	}{
 		"as it is":                   {nil, []stored{a}, ""},
-		"one waits":                  {[]stored{a, gone}, []stored{a, gone}, ""},
+		"one waits":                  {[]stored{a, deleted}, []stored{a, deleted}, ""},
 		"missing":                    {nil, nil, "dir/a.jpg has 0 assets"},
 		"twice":                      {nil, []stored{a, asset("3", "dir", "a.jpg", "A")}, "dir/a.jpg has 2 assets"},
 		"old content":                {nil, []stored{asset("1", "dir", "a.jpg", "old")}, "no file ever had"},
@@ -204,7 +204,7 @@ func TestScheduledRunsModel(t *testing.T) {
 		"waits for too long":         {nil, []stored{a, asset("4", "dir", "A.jpg", "C")}, "2 runs have missed it"},
 		"waits where it never was":   {nil, []stored{a, asset("2", "", "b.jpg", "B")}, "it is neither where"},
 		"content of before":          {nil, []stored{a, asset("5", "dir", "a.jpg", "before")}, "it is neither where"},
-		"trashed at once":            {[]stored{a, gone}, []stored{a}, "asset 2, dir/b.jpg, is not there any more: no run has"},
+		"trashed at once":            {[]stored{a, deleted}, []stored{a}, "asset 2, dir/b.jpg, is not there any more: no run has"},
 		"told apart from itself":     {[]stored{asset("1", "dir", "A.jpg", "A")}, []stored{asset("1", "dir", "a~012345.jpg", "A")}, "dir/a.jpg has 0 assets"},
 		"renamed while it was seen":  {[]stored{a, asset("6", "old", "a.jpg", "A")}, []stored{a, asset("6", "old", "a.jpg", "A")}, ""},
 		"sent a second time":         {[]stored{asset("6", "old", "a.jpg", "A")}, []stored{a, asset("6", "old", "a.jpg", "A")}, "was sent a second time"},

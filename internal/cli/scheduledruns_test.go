@@ -143,20 +143,20 @@ func (l *livelySource) changing(t *testing.T, changes int, made *int) func() {
 	}
 }
 
-// settledAfter is how many runs finish over a source that rests until nothing is left of what
-// was there before: one misses what is gone, one trashes it, one gives names back.
-const settledAfter = 3
+// runsUntilStable is the number of finished runs over an unchanging source after which nothing is left
+// of earlier files: the first detects deletions, the second trashes assets, the third restores names.
+const runsUntilStable = 3
 
 // finish lets runs come to their end while the source rests, and compares after each.
 func (l *livelySource) finish(t *testing.T) {
 	t.Helper()
-	var told strings.Builder
-	for tries, finished := 0, 0; finished <= settledAfter; tries++ {
+	var output strings.Builder
+	for tries, finished := 0, 0; finished <= runsUntilStable; tries++ {
 		s := step{fileHistory: l.fileHistory, files: l.files, before: l.assetsNow(t)}
 		p := l.sync(t, 4)
 		code := p.run(t)
 		l.ends(code)
-		fmt.Fprintf(&told, "%s%s", p.stderr.String(), p.stdout.String())
+		fmt.Fprintf(&output, "%s%s", p.stderr.String(), p.stdout.String())
 		if code != exit.CodeDone && code != exit.CodeItems || tries == 10 {
 			t.Fatalf("%v: exit code %d\n%s%s", p, code, p.stdout.String(), p.stderr.String())
 		}
@@ -167,14 +167,14 @@ func (l *livelySource) finish(t *testing.T) {
 		finished++
 		s.after = l.assetsNow(t)
 		if all := s.problems(); len(all) > 0 {
-			t.Fatalf("run %d over a source that rests left:\n%s\n%s", finished, strings.Join(all, "\n"), told.String())
+			t.Fatalf("run %d over a source that rests left:\n%s\n%s", finished, strings.Join(all, "\n"), output.String())
 		}
-		if finished < settledAfter {
+		if finished < runsUntilStable {
 			continue
 		}
 		l.files.check(t, l.service)
-		if did := lastEvent(t, p.stdout.String()).Actions; finished > settledAfter && (len(did) != 1 || did["unchanged"] != int64(len(l.files))) {
-			t.Fatalf("run %d over a source that rests did %v\n%s", finished, did, told.String())
+		if did := lastEvent(t, p.stdout.String()).Actions; finished > runsUntilStable && (len(did) != 1 || did["unchanged"] != int64(len(l.files))) {
+			t.Fatalf("run %d over a source that rests did %v\n%s", finished, did, output.String())
 		}
 	}
 	assetferry(t, filepath.Dir(l.root), l.variables(), "verify").must(t, exit.CodeDone)

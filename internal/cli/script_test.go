@@ -104,12 +104,12 @@ func TestScripts(t *testing.T) {
 			"billed":    cmdBilled,
 			"found":     cmdFound,
 
-			"diagnosis": cmdDiagnosis,
-			"id":        cmdID,
-			"twins":     cmdTwins,
-			"picture":   cmdPicture,
-			"size":      cmdSize,
-			"shot":      cmdShot,
+			"diagnosis":        cmdDiagnosis,
+			"id":               cmdID,
+			"duplicate-folder": cmdDuplicateFolder,
+			"picture":          cmdPicture,
+			"size":             cmdSize,
+			"shot":             cmdShot,
 		},
 	})
 }
@@ -190,15 +190,15 @@ var anyToken = regexp.MustCompile(`eyJ[\w-]{10}`)
 
 // check checks what holds for every call of a command.
 func (c call) check() error {
-	told := strings.Contains(c.stderr, "assetferry: ")
+	hasError := strings.Contains(c.stderr, "assetferry: ")
 	switch {
 	case anyToken.MatchString(c.stdout + c.stderr):
 		return errors.New("there is a token in the output")
 	case strings.Contains(c.stdout, "assetferry: "):
 		return errors.New("an error on stdout")
-	case slices.Contains([]int{exit.CodeError, exit.CodeUsage, exit.CodeSafetyCheck, exit.CodeNoSuch, exit.CodeInUse, exit.CodeAuth, exit.CodeInterrupted}, c.code) && !told:
+	case slices.Contains([]int{exit.CodeError, exit.CodeUsage, exit.CodeSafetyCheck, exit.CodeNoSuch, exit.CodeInUse, exit.CodeAuth, exit.CodeInterrupted}, c.code) && !hasError:
 		return fmt.Errorf("exit code %d, and stderr does not say why", c.code)
-	case slices.Contains([]int{exit.CodeDone, exit.CodeDifference, exit.CodeChanges}, c.code) && told:
+	case slices.Contains([]int{exit.CodeDone, exit.CodeDifference, exit.CodeChanges}, c.code) && hasError:
 		return fmt.Errorf("exit code %d, and stderr tells an error", c.code)
 	case c.code == exit.CodeUsage && !strings.Contains(c.stderr, "\nTry: "):
 		return errors.New("a usage error without a way out")

@@ -156,8 +156,8 @@ func (l *leakTest) search(t *testing.T, want map[string]int) {
 		}
 	}
 	l.searchFiles(t)
-	for _, told := range l.hook.all() {
-		for _, leak := range leaks("a notification", []byte(told.body)) {
+	for _, sent := range l.hook.all() {
+		for _, leak := range leaks("a notification", []byte(sent.body)) {
 			t.Error(leak)
 		}
 	}
@@ -456,16 +456,16 @@ func TestEverySecretIsTried(t *testing.T) {
 		}
 		tried = append(tried, text...)
 	}
-	var told []string
+	var documents []string
 	for _, pattern := range []string{"help/*.txt", "*.go", "../../internal/config/*.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatal(files, err)
 		}
-		told = append(told, files...)
+		documents = append(documents, files...)
 	}
 	secret := regexp.MustCompile(`ASSETFERRY_[A-Z_]*(KEY|TOKEN|HEADERS|NOTIFY)[A-Z_]*`)
-	for _, file := range told {
+	for _, file := range documents {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -31,13 +31,13 @@ func TestInterruptThrice(t *testing.T) {
 	})
 	p := assetferry(t, dir, s.variables(), "migrate", "src", "--json", "--progress", "none")
 	p.Stdout = fullPipe(t)
-	told := tell(t, p, "Interrupted: finishing work in progress")
+	shown := whenPrinted(t, p, "Interrupted: finishing work in progress")
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
 	<-under
 	interrupt(t, p)
-	<-told
+	<-shown
 	ended := make(chan error, 1)
 	go func() { ended <- p.Wait() }()
 	code, err := interruptUntil(t, p, ended)

@@ -22,7 +22,7 @@ func TestStatusWatch(t *testing.T) {
 	migration.follow(t)
 	<-g.reached
 	watch := assetferry(t, dir, s.variables(), "status", "--watch", "--progress", "plain")
-	watching := tell(t, watch, "Run  ")
+	watching := whenPrinted(t, watch, "Run  ")
 	if err := watch.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestInterruptWatch(t *testing.T) {
 	migration.follow(t)
 	<-g.reached
 	watch := assetferry(t, dir, s.variables(), "status", "--watch")
-	watching := tell(t, watch, "Run  ")
+	watching := whenPrinted(t, watch, "Run  ")
 	if err := watch.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -90,8 +90,8 @@ func TestWatch(t *testing.T) {
 	if len(why) < 2 || why[0] != "time" || !slices.Contains(why, "change") {
 		t.Errorf("what had it run again: %q\n%s", why, log)
 	}
-	if told := h.all(); len(told) < 3 || told[2].Event != "success" {
-		t.Errorf("told %v", told)
+	if notices := h.all(); len(notices) < 3 || notices[2].Event != "success" {
+		t.Errorf("told %v", notices)
 	}
 }
 
@@ -107,11 +107,11 @@ func TestWatchInterrupted(t *testing.T) {
 	files.write(t, filepath.Join(dir, "src"))
 	g := hold(s, 1)
 	p := assetferry(t, dir, s.variables(), "sync", "src", "--watch", "--json", "-j", "1")
-	told := tell(t, p, "Interrupted: finishing work in progress")
+	shown := whenPrinted(t, p, "Interrupted: finishing work in progress")
 	p.follow(t)
 	<-g.reached
 	interrupt(t, p)
-	<-told
+	<-shown
 	close(g.open)
 	if code := p.wait(t); code != exit.CodeInterrupted {
 		t.Errorf("exit code %d: %s", code, p.stderr.String())

@@ -61,7 +61,7 @@ func TestTorture(t *testing.T) {
 			})
 		}
 	})
-	r.tell(t, seed)
+	r.report(t, seed)
 }
 
 // A torture is what all worlds have in common.
@@ -74,8 +74,8 @@ type torture struct {
 	found  damage
 }
 
-// tell gives the totals.
-func (r *torture) tell(t *testing.T, seed uint64) {
+// report logs the totals.
+func (r *torture) report(t *testing.T, seed uint64) {
 	t.Helper()
 	total := 0
 	for _, what := range slices.Sorted(maps.Keys(r.killed)) {
@@ -153,7 +153,7 @@ type ordeal struct {
 	s          *service
 	provenance string
 	duplicates string
-	told       []string // of each process, how it ended
+	endings    []string // of each process, how it ended
 }
 
 // suffer deals out deaths on one state database and lets the migration come to its end.
@@ -184,7 +184,7 @@ func (o *ordeal) suffer(t *testing.T, deaths []death) {
 	o.found.add(d)
 	o.mu.Unlock()
 	if d.any() {
-		t.Errorf("the destination differs from the source: %+v\nafter %s", d, strings.Join(o.told, "\n"))
+		t.Errorf("the destination differs from the source: %+v\nafter %s", d, strings.Join(o.endings, "\n"))
 	}
 	o.checkDescriptions(t)
 	assetferry(t, o.dir, o.s.variables(), "verify", "--content", "-j", "4").must(t, exit.CodeDone)
@@ -200,7 +200,7 @@ func (o *ordeal) finish(t *testing.T) {
 		case code == exit.CodeDone:
 			done++
 		case code != exit.CodeItems || tries == 5:
-			t.Fatalf("%v: exit code %d\n%s%safter %s", p, code, p.stdout.String(), p.stderr.String(), strings.Join(o.told, "\n"))
+			t.Fatalf("%v: exit code %d\n%s%safter %s", p, code, p.stdout.String(), p.stderr.String(), strings.Join(o.endings, "\n"))
 		}
 	}
 }
@@ -275,17 +275,17 @@ func (o *ordeal) shared(t *testing.T) tree {
 		leads[key] = true
 		content, there := o.files[key]
 		if !there || o.files[e.Key] != content {
-			t.Errorf("%s leads to %s, which has another content, after %s", key, e.Key, strings.Join(o.told, "\n"))
+			t.Errorf("%s leads to %s, which has another content, after %s", key, e.Key, strings.Join(o.endings, "\n"))
 		}
 		alike := [2]string{path.Ext(key), content}
 		if owner := owners[alike]; owner != "" && owner != e.Key && content != "" {
-			t.Errorf("%s and %s have an asset each, after %s", owner, e.Key, strings.Join(o.told, "\n"))
+			t.Errorf("%s and %s have an asset each, after %s", owner, e.Key, strings.Join(o.endings, "\n"))
 		}
 		owners[alike], own[e.Key] = e.Key, content
 	}
 	for key := range o.files {
 		if !leads[key] {
-			t.Errorf("%s leads nowhere, after %s", key, strings.Join(o.told, "\n"))
+			t.Errorf("%s leads nowhere, after %s", key, strings.Join(o.endings, "\n"))
 		}
 	}
 	return own
@@ -304,7 +304,7 @@ func (o *ordeal) checkDescriptions(t *testing.T) {
 			want = ""
 		}
 		if a.description != want {
-			t.Errorf("%v is described as %q, want %q, after %s", a, a.description, want, strings.Join(o.told, "\n"))
+			t.Errorf("%v is described as %q, want %q, after %s", a, a.description, want, strings.Join(o.endings, "\n"))
 		}
 	}
 }
@@ -333,7 +333,7 @@ func (o *ordeal) die(t *testing.T, d death) {
 		switch code := o.run(t, p, d); {
 		case time.Since(began) >= patience:
 			t.Fatalf("%v, to be killed %v: it hangs\n%s%s", p, d, p.stdout.String(), p.stderr.String())
-		case code == -1 && (d.point == "" || strings.Contains(p.stderr.String(), fmt.Sprintln(faultpoint.Told, d.point))):
+		case code == -1 && (d.point == "" || strings.Contains(p.stderr.String(), fmt.Sprintln(faultpoint.KilledMessage, d.point))):
 			o.note("killed %v", d)
 			o.mu.Lock()
 			o.killed[d.String()]++
@@ -341,7 +341,7 @@ func (o *ordeal) die(t *testing.T, d death) {
 			o.s.rest(t)
 			return
 		case code != exit.CodeDone && code != exit.CodeItems && code != exit.CodeInterrupted:
-			t.Fatalf("%v, to be killed %v: exit code %d\n%s%safter %s", p, d, code, p.stdout.String(), p.stderr.String(), strings.Join(o.told, "\n"))
+			t.Fatalf("%v, to be killed %v: exit code %d\n%s%safter %s", p, d, code, p.stdout.String(), p.stderr.String(), strings.Join(o.endings, "\n"))
 		default:
 			o.note("exit code %d, and not killed %v", code, d)
 			o.finish(t)
@@ -349,11 +349,11 @@ func (o *ordeal) die(t *testing.T, d death) {
 			d.n = 1
 		}
 	}
-	t.Errorf("no process was killed %v, after %s", d, strings.Join(o.told, "\n"))
+	t.Errorf("no process was killed %v, after %s", d, strings.Join(o.endings, "\n"))
 }
 
 func (o *ordeal) note(format string, args ...any) {
-	o.told = append(o.told, fmt.Sprintf(format, args...))
+	o.endings = append(o.endings, fmt.Sprintf(format, args...))
 }
 
 // uploads gives how many a process that is to die has under way at once. One that is to
@@ -421,14 +421,14 @@ func (o *ordeal) interruptInFlight(t *testing.T, p *process) {
 	g := hold(o.s, o.random.IntN(4))
 	defer o.s.onRequest(nil)
 	defer close(g.open)
-	told := tell(t, p, "Interrupted: finishing work in progress")
+	shown := whenPrinted(t, p, "Interrupted: finishing work in progress")
 	p.follow(t)
 	for reached := g.reached; ; {
 		select {
 		case <-reached:
 			interrupt(t, p)
 			reached = nil
-		case <-told:
+		case <-shown:
 			return
 		case line, more := <-p.lines:
 			if !more {

@@ -266,7 +266,7 @@ func TestTraces(t *testing.T) {
 	}
 	for _, rows := range []map[string]trace{hosts(), written(), fleeting()} {
 		for name := range rows {
-			if _, gone := fleeting()[name]; !used[name] && (seesCalls || !gone) {
+			if _, temporary := fleeting()[name]; !used[name] && (seesCalls || !temporary) {
 				t.Errorf("no command of the test uses %s", name)
 			}
 		}

@@ -126,11 +126,11 @@ func TestInterruptUndo(t *testing.T) {
 		}
 	})
 	p := assetferry(t, dir, s.variables(), undo...)
-	told := tell(t, p, "Interrupted: finishing work in progress")
+	shown := whenPrinted(t, p, "Interrupted: finishing work in progress")
 	p.follow(t)
 	<-reached
 	interrupt(t, p)
-	<-told
+	<-shown
 	close(open)
 	if code := p.wait(t); code != exit.CodeInterrupted {
 		t.Fatalf("exit code %d, want %d\n%s", code, exit.CodeInterrupted, p.stdout.String())

@@ -34,8 +34,8 @@ func (s *Settings) Effects() []Effect {
 		all = all[2:]
 	}
 	for _, r := range s.table() {
-		told := func(e Effect) bool { return e.Name == r.key }
-		if r.key != "to" && !slices.ContainsFunc(all, told) {
+		listed := func(e Effect) bool { return e.Name == r.key }
+		if r.key != "to" && !slices.ContainsFunc(all, listed) {
 			all = append(all, s.effect(r.key, strings.Join(s.values[r.key], " ")))
 		}
 	}

@@ -31,9 +31,9 @@ type file struct {
 	content func() ([]byte, error)
 	small   func() ([]byte, error) // the same photo with fewer pixels; nil for other files
 
-	// caseTwin: another file has a name that differs only in case. Many file systems cannot
+	// caseVariant: another file has a name that differs only in case. Many file systems cannot
 	// hold both.
-	caseTwin bool
+	caseVariant bool
 }
 
 // WriteLibrary writes the library into dir, and creates dir if necessary. It overwrites nothing.
@@ -75,7 +75,7 @@ func (l Library) Write(dir string) (Summary, error) {
 	var s Summary
 	for i, f := range l.files {
 		err := f.write(dir, l.contents[i])
-		if f.caseTwin && errors.Is(err, fs.ErrExist) {
+		if f.caseVariant && errors.Is(err, fs.ErrExist) {
 			s.Notes = append(s.Notes, f.name+" is not written: this file system ignores case")
 			continue
 		}

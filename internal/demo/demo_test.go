@@ -80,7 +80,7 @@ func TestLibrary(t *testing.T) {
 		t.Errorf("%d files are missing, notes %q", missing, s.Notes)
 	}
 	if _, there := files["brand/logos/Logo.png"]; !there && runtime.GOOS == "linux" {
-		t.Error("no case twin")
+		t.Error("no case variant")
 	}
 
 	const nfd = "photos/2024/market/cafe\u0301.jpg"
@@ -189,7 +189,7 @@ func TestTimesAreFixed(t *testing.T) {
 	for _, f := range library() {
 		info, err := os.Stat(filepath.Join(shared.dir, filepath.FromSlash(f.name)))
 		if err != nil {
-			if f.caseTwin {
+			if f.caseVariant {
 				continue
 			}
 			t.Fatal(err)
@@ -211,9 +211,9 @@ func TestNothingIsOverwritten(t *testing.T) {
 	}
 }
 
-func TestCaseTwinOnAnInsensitiveFileSystem(t *testing.T) {
+func TestCaseVariantOnAnInsensitiveFileSystem(t *testing.T) {
 	// Such a file system says of the second name that it exists already.
-	files := []file{{name: "logo.png"}, {name: "logo.png", caseTwin: true}, {name: "more.png"}}
+	files := []file{{name: "logo.png"}, {name: "logo.png", caseVariant: true}, {name: "more.png"}}
 	s, err := Library{files, [][]byte{{1}, {2}, {3}}}.Write(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ func (p photo) file(name string) file {
 func (p photo) encode() ([]byte, error) {
 	m, orientation := p.scene(p.width, p.height), uint16(1)
 	if p.turned {
-		m, orientation = turnLeft(m), 6 // 6: turn right to see it
+		m, orientation = rotateLeft(m), 6 // 6: turn right to see it
 	}
 	var b bytes.Buffer
 	if err := jpeg.Encode(&b, m, &jpeg.Options{Quality: 82}); err != nil {
@@ -43,8 +43,8 @@ func (p photo) encode() ([]byte, error) {
 	return withEXIF(b.Bytes(), exif{photo: p, orientation: orientation, size: m.Rect.Size()}), nil
 }
 
-// turnLeft turns a picture by 90 degrees, against the clock.
-func turnLeft(m *image.RGBA) *image.RGBA {
+// rotateLeft turns a picture by 90 degrees, against the clock.
+func rotateLeft(m *image.RGBA) *image.RGBA {
 	width, height := m.Rect.Dx(), m.Rect.Dy()
 	turned := image.NewRGBA(image.Rect(0, 0, height, width))
 	for y := range height {

@@ -142,11 +142,11 @@ func brand() []file {
 			return encodePNG(logo(size, palette(colour), transparent))
 		}}
 	}
-	twin := png("logos/Logo.png", 400, 1, true)
-	twin.caseTwin = true
+	variant := png("logos/Logo.png", 400, 1, true)
+	variant.caseVariant = true
 	return []file{
 		png("logos/logo.png", 400, 0, true),
-		twin, // the same name but for case, another picture
+		variant, // the same name but for case, another picture
 		png("logos/logo-white.png", 400, 2, true),
 		png("logos/mark-512.png", 512, 0, false),
 		png("logos/mark-64.png", 64, 0, false),

@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	latency    = 25 * time.Millisecond // of the sandbox, so that uploads take long enough to be interrupted
-	killAt     = 20                    // uploads after which the first process is killed
-	workers    = "4"
-	settleTime = "2s"
+	latency        = 25 * time.Millisecond // of the sandbox, so that uploads take long enough to be interrupted
+	killAt         = 20                    // uploads after which the first process is killed
+	workers        = "4"
+	confirmTimeout = "2s"
 )
 
 // A Show runs the program on a generated library and a sandbox.
@@ -117,7 +117,7 @@ func (s *Show) play(ctx context.Context) error {
 	if err := s.child(ctx, "plan", "library", "--unsupported", "skip"); err != nil {
 		return err
 	}
-	migrate := []string{"migrate", "library", "--unsupported", "skip", "--concurrency", workers, "--confirm-timeout", settleTime}
+	migrate := []string{"migrate", "library", "--unsupported", "skip", "--concurrency", workers, "--confirm-timeout", confirmTimeout}
 	s.Out.Printf("\n4. Run the migration, and kill the process")
 	if err := s.killed(ctx, migrate...); err != nil {
 		return err

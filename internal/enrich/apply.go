@@ -45,7 +45,7 @@ func (e *Engine) write(ctx context.Context, run enrichment.Run, work func(w *wri
 	w := &writer{Engine: e, run: run, states: map[enrichment.State]int64{}, seed: maphash.MakeSeed()}
 	e.Observer.Phase(run.Command, -1)
 	draining := e.draining(ctx)
-	if err = w.settle(draining); err == nil {
+	if err = w.completeChanges(draining); err == nil {
 		err = w.together(draining, func(ctx context.Context) error { return work(w, ctx) })
 	}
 	if errors.Is(err, retry.ErrDraining) {
@@ -250,7 +250,7 @@ func (w *writer) overwritten(ctx context.Context, c enrichment.Change, now asset
 		if err := w.Store.Undone(ctx, c.Run, c.Enrichment.Num, enrichment.ChangeApplied, why); err != nil {
 			return err
 		}
-		w.tell(ctx, c.Enrichment, enrichment.Conflict, "", why)
+		w.reportOutcome(ctx, c.Enrichment, enrichment.Conflict, "", why)
 		return nil
 	}
 	return w.record(ctx, c, false, "another user changed the asset")
@@ -278,7 +278,7 @@ func (w *writer) record(ctx context.Context, c enrichment.Change, written bool, 
 	if err := save(ctx, c.Run, c.Enrichment.Num, outcome, why); err != nil {
 		return err
 	}
-	w.tell(ctx, c.Enrichment, st, "", why)
+	w.reportOutcome(ctx, c.Enrichment, st, "", why)
 	return nil
 }
 
@@ -294,7 +294,7 @@ func (w *writer) refused(ctx context.Context, c enrichment.Change, err error) er
 	if err := save(ctx, c.Run, c.Enrichment.Num, outcome, oneLine(err)); err != nil {
 		return err
 	}
-	w.tell(ctx, c.Enrichment, enrichment.Failed, string(retry.Permanent), oneLine(err))
+	w.reportOutcome(ctx, c.Enrichment, enrichment.Failed, string(retry.Permanent), oneLine(err))
 	return nil
 }
 
@@ -303,7 +303,7 @@ func (w *writer) conflict(ctx context.Context, e enrichment.Enrichment, why stri
 	if err := w.Store.Conflict(ctx, e.Num, why); err != nil {
 		return err
 	}
-	w.tell(ctx, e, enrichment.Conflict, "", why)
+	w.reportOutcome(ctx, e, enrichment.Conflict, "", why)
 	return nil
 }
 
@@ -314,11 +314,11 @@ func (w *writer) skipped(ctx context.Context, e enrichment.Enrichment, err error
 	if class == retry.Fatal || ctx.Err() != nil || errors.Is(err, retry.ErrDraining) {
 		return err
 	}
-	w.tell(ctx, e, enrichment.Failed, string(class), oneLine(err))
+	w.reportOutcome(ctx, e, enrichment.Failed, string(class), oneLine(err))
 	return nil
 }
 
-func (w *writer) tell(ctx context.Context, e enrichment.Enrichment, st enrichment.State, class, why string) {
+func (w *writer) reportOutcome(ctx context.Context, e enrichment.Enrichment, st enrichment.State, class, why string) {
 	w.mu.Lock()
 	w.states[st]++
 	w.mu.Unlock()
@@ -330,14 +330,14 @@ func (w *writer) tell(ctx context.Context, e enrichment.Enrichment, st enrichmen
 	w.Observer.Outcome(o)
 }
 
-// settle completes the writes that an interrupted process had recorded.
-func (w *writer) settle(ctx context.Context) error {
+// completeChanges completes the writes that an interrupted process had recorded.
+func (w *writer) completeChanges(ctx context.Context) error {
 	return w.together(ctx, func(ctx context.Context) error {
 		for c, err := range w.Store.OpenChanges(ctx, w.Destination) {
 			if err != nil {
 				return err
 			}
-			if !w.start(ctx, c.Enrichment.Asset, func() error { return w.settleOne(ctx, c) }) {
+			if !w.start(ctx, c.Enrichment.Asset, func() error { return w.completeChange(ctx, c) }) {
 				break
 			}
 		}
@@ -345,7 +345,7 @@ func (w *writer) settle(ctx context.Context) error {
 	})
 }
 
-func (w *writer) settleOne(ctx context.Context, c enrichment.Change) error {
+func (w *writer) completeChange(ctx context.Context, c enrichment.Change) error {
 	now, err := w.Library.Asset(ctx, c.Enrichment.Asset)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -20,7 +20,7 @@ const maxFailureStreak = 20
 
 // Ask requests proposals for the assets of a request and stores them in the state database. It
 // first resolves the requests of an interrupted process, and finally deletes its conversations.
-// The result is valid even with an error: ErrNoAudit, ErrBudget, a *BreakerError, or a failure
+// The result is valid even with an error: ErrNoAudit, ErrCreditLimit, a *BreakerError, or a failure
 // of the service or the state database.
 func (e *Engine) Ask(ctx context.Context, r Request) (Result, error) {
 	r, err := r.withDefaults()
@@ -43,9 +43,9 @@ func (e *Engine) Ask(ctx context.Context, r Request) (Result, error) {
 // An asker is a run that requests proposals.
 type asker struct {
 	*Engine
-	request Request
-	run     enrichment.Run
-	budget  budget
+	request     Request
+	run         enrichment.Run
+	creditLimit creditLimit
 	// categories are the current ones by ID: a category may have become private since the
 	// audit.
 	categories map[string]assets.Category
@@ -59,11 +59,11 @@ type asker struct {
 }
 
 func (r *asker) all(ctx context.Context) error {
-	if err := r.budget.start(ctx, r); err != nil {
+	if err := r.creditLimit.start(ctx, r); err != nil {
 		return err
 	}
 	draining := r.draining(ctx)
-	if err := r.settle(draining); err != nil {
+	if err := r.resolveConversations(draining); err != nil {
 		return r.asStop(err)
 	}
 	if err := r.readCategories(draining); err != nil {
@@ -142,11 +142,11 @@ func (r *asker) batch(ctx context.Context, batch []Candidate) error {
 	if r.isOver() {
 		return nil
 	}
-	if err := r.budget.take(ctx, r); err != nil {
+	if err := r.creditLimit.take(ctx, r); err != nil {
 		r.endWith(err)
 		return nil
 	}
-	defer r.budget.done()
+	defer r.creditLimit.done()
 	defer r.Observer.Progress(int64(len(batch)))
 	switch r.request.Kind {
 	case enrichment.KindReview:
@@ -309,7 +309,7 @@ func outcomeOf(e enrichment.Enrichment) Outcome {
 func (r *asker) result(ctx context.Context, left int64, err error) (Result, error) {
 	ctx, cancel := recording(ctx)
 	defer cancel()
-	credits := r.budget.total(ctx, r)
+	credits := r.creditLimit.total(ctx, r)
 	err = errors.Join(err, r.Store.FinishRun(ctx, r.run.Num, credits))
 	run, readErr := r.Store.Run(ctx, r.run.ID)
 	if readErr != nil {

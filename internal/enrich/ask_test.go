@@ -239,14 +239,14 @@ func TestChangedSinceAudit(t *testing.T) {
 	}
 }
 
-func TestBudget(t *testing.T) {
+func TestCreditLimit(t *testing.T) {
 	w := newWorld(t, 10)
 	got, err := w.ask(w.engine(), func(r *Request) { r.MaxCredits = 2 })
-	if !errors.Is(err, ErrBudget) || w.billed != 4 || got.States[enrichment.Proposed] != 4 {
+	if !errors.Is(err, ErrCreditLimit) || w.billed != 4 || got.States[enrichment.Proposed] != 4 {
 		t.Errorf("billed %d calls, want the 4 that cost 2 credits: %+v (%v)", w.billed, got, err)
 	}
 	got, err = w.ask(w.engine(), func(r *Request) { r.MaxCredits = 1.5 })
-	if !errors.Is(err, ErrBudget) || w.billed != 7 {
+	if !errors.Is(err, ErrCreditLimit) || w.billed != 7 {
 		t.Errorf("billed %d calls, want 3 more: %+v (%v)", w.billed, got, err)
 	}
 	if _, err = w.ask(w.engine(), func(r *Request) { r.Limit = 2 }); err != nil || w.billed != 9 {

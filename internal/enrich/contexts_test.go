@@ -48,12 +48,12 @@ func TestContexts(t *testing.T) {
 }
 
 // A missing context affects all assets.
-func TestContextGone(t *testing.T) {
-	gone := &ai.Error{Status: 404, Code: "context-not-found"}
-	if err := classified(gone); !isFatal(err) {
+func TestContextMissing(t *testing.T) {
+	missing := &ai.Error{Status: 404, Code: "context-not-found"}
+	if err := classified(missing); !isFatal(err) {
 		t.Errorf("got %v", fmt.Sprintf("%#v", err))
 	}
-	if err := endingRun(gone); !isFatal(err) {
+	if err := endingRun(missing); !isFatal(err) {
 		t.Errorf("got %v", fmt.Sprintf("%#v", err))
 	}
 }

@@ -31,9 +31,9 @@ func recording(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(retry.WithDrain(context.WithoutCancel(ctx), nil), recordTimeout)
 }
 
-// settle resolves the conversations of an interrupted process, and its requests without a
+// resolveConversations resolves the conversations of an interrupted process, and its requests without a
 // conversation.
-func (r *asker) settle(ctx context.Context) error {
+func (r *asker) resolveConversations(ctx context.Context) error {
 	g, parallel := errgroup.WithContext(ctx)
 	g.SetLimit(r.Concurrency)
 	for c, err := range r.Store.Conversations(ctx, r.Host) {
@@ -43,7 +43,7 @@ func (r *asker) settle(ctx context.Context) error {
 		if c.Spent {
 			continue
 		}
-		g.Go(func() error { return r.settleOne(parallel, c) })
+		g.Go(func() error { return r.resolveConversation(parallel, c) })
 	}
 	if err := g.Wait(); err != nil {
 		return err
@@ -52,9 +52,9 @@ func (r *asker) settle(ctx context.Context) error {
 	return err
 }
 
-// settleOne stores the reply of a conversation, if it is usable. If the service does not
+// resolveConversation stores the reply of a conversation, if it is usable. If the service does not
 // answer, the conversation stays for the next run, unless the error affects all of them.
-func (r *asker) settleOne(ctx context.Context, c enrichment.Conversation) error {
+func (r *asker) resolveConversation(ctx context.Context, c enrichment.Conversation) error {
 	said, err := r.look(ctx, c.ID, r.ConfirmTimeout-r.Now().Sub(c.At))
 	if isFatal(err) {
 		return err
@@ -119,16 +119,16 @@ func (e *Engine) CleanUp(ctx context.Context) (left int64, err error) {
 			mu.Lock()
 			giveUp := undeleted >= maxUndeleted
 			mu.Unlock()
-			gone, err := false, error(nil)
+			deleted, err := false, error(nil)
 			if !giveUp && c.Spent {
-				gone, err = e.forget(parallel, c.ID)
+				deleted, err = e.forget(parallel, c.ID)
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			if !gone {
+			if !deleted {
 				left++
 			}
-			if !gone && c.Spent {
+			if !deleted && c.Spent {
 				undeleted++
 			}
 			return err
@@ -140,7 +140,7 @@ func (e *Engine) CleanUp(ctx context.Context) (left int64, err error) {
 
 // forget deletes a conversation at the service, and then from the state database. A failed
 // deletion is no error: the next run repeats it.
-func (e *Engine) forget(ctx context.Context, id string) (gone bool, err error) {
+func (e *Engine) forget(ctx context.Context, id string) (deleted bool, err error) {
 	soon, cancel := context.WithTimeout(ctx, forgetTime)
 	defer cancel()
 	if err := e.Service.Forget(soon, id); err != nil {

@@ -9,13 +9,13 @@ import (
 
 const (
 	requestLimit = 25             // requests between two queries of the usage
-	budgetSince  = 24 * time.Hour // how far the queried period begins before the run
+	usagePeriod  = 24 * time.Hour // how far the queried period begins before the run
 )
 
-// A budget stops a run at its credit limit. The service reports the credits used, including
-// those of other processes. Between two queries, the budget estimates them from the average
+// A creditLimit stops a run at its credit limit. The service reports the credits used, including
+// those of other processes. Between two queries, it estimates them from the average
 // cost of a request. Requests in progress can exceed the limit slightly.
-type budget struct {
+type creditLimit struct {
 	most  float64 // 0: no limit
 	since time.Time
 	base  float64 // credits used before the run
@@ -31,84 +31,84 @@ type budget struct {
 
 // start queries the credits used before the run. A service that does not report them is an
 // error only if there is a limit.
-func (b *budget) start(ctx context.Context, r *asker) error {
-	b.most, b.since = r.request.MaxCredits, r.Now().Add(-budgetSince)
-	base, err := r.Service.Credits(ctx, b.since)
+func (l *creditLimit) start(ctx context.Context, r *asker) error {
+	l.most, l.since = r.request.MaxCredits, r.Now().Add(-usagePeriod)
+	base, err := r.Service.Credits(ctx, l.since)
 	if err != nil {
-		if b.most > 0 {
-			return fmt.Errorf("the limit of %g credits cannot be enforced, because the service does not report the credits used: %w", b.most, err)
+		if l.most > 0 {
+			return fmt.Errorf("the limit of %g credits cannot be enforced, because the service does not report the credits used: %w", l.most, err)
 		}
 		return context.Cause(ctx)
 	}
-	b.base, b.knows = base, true
+	l.base, l.knows = base, true
 	cost, err := r.Store.Cost(ctx, r.Host, string(r.request.Kind))
 	if err != nil {
 		return err
 	}
 	if cost.Calls > 0 {
-		b.each = cost.Credits / float64(cost.Calls)
+		l.each = cost.Credits / float64(cost.Calls)
 	}
 	return nil
 }
 
-// take checks that another request is within the limit. If not, it returns ErrBudget.
-func (b *budget) take(ctx context.Context, r *asker) error {
-	if b.most <= 0 {
+// take checks that another request is within the limit. If not, it returns ErrCreditLimit.
+func (l *creditLimit) take(ctx context.Context, r *asker) error {
+	if l.most <= 0 {
 		return nil
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.unseen >= requestLimit || b.each == 0 && b.calls > 0 || b.exceeded() {
-		if err := b.look(ctx, r); err != nil {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.unseen >= requestLimit || l.each == 0 && l.calls > 0 || l.exceeded() {
+		if err := l.look(ctx, r); err != nil {
 			return fmt.Errorf("query the credits used: %w", err)
 		}
 	}
-	if b.exceeded() {
-		return fmt.Errorf("%w: %.4g of %.4g used", ErrBudget, b.spent, b.most)
+	if l.exceeded() {
+		return fmt.Errorf("%w: %.4g of %.4g used", ErrCreditLimit, l.spent, l.most)
 	}
-	b.underWay++
+	l.underWay++
 	return nil
 }
 
 // exceeded reports whether another request could exceed the limit.
-func (b *budget) exceeded() bool {
-	return b.spent+b.each*float64(b.unseen+b.underWay+1) > b.most
+func (l *creditLimit) exceeded() bool {
+	return l.spent+l.each*float64(l.unseen+l.underWay+1) > l.most
 }
 
-func (b *budget) look(ctx context.Context, r *asker) error {
-	now, err := r.Service.Credits(ctx, b.since)
+func (l *creditLimit) look(ctx context.Context, r *asker) error {
+	now, err := r.Service.Credits(ctx, l.since)
 	if err != nil {
 		return err
 	}
-	b.spent, b.unseen = max(0, now-b.base), 0
-	if b.calls > 0 && b.spent > 0 {
-		b.each = b.spent / float64(b.calls)
+	l.spent, l.unseen = max(0, now-l.base), 0
+	if l.calls > 0 && l.spent > 0 {
+		l.each = l.spent / float64(l.calls)
 	}
 	return nil
 }
 
 // done counts a finished request.
-func (b *budget) done() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.most > 0 {
-		b.underWay--
-		b.unseen++
-		b.calls++
+func (l *creditLimit) done() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.most > 0 {
+		l.underWay--
+		l.unseen++
+		l.calls++
 	}
 }
 
 // total returns the credits that the run used, or nil if the service does not report them.
-func (b *budget) total(ctx context.Context, r *asker) *float64 {
-	if !b.knows {
+func (l *creditLimit) total(ctx context.Context, r *asker) *float64 {
+	if !l.knows {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, forgetTime)
 	defer cancel()
-	now, err := r.Service.Credits(ctx, b.since)
+	now, err := r.Service.Credits(ctx, l.since)
 	if err != nil {
 		return nil
 	}
-	spent := max(0, now-b.base)
+	spent := max(0, now-l.base)
 	return &spent
 }

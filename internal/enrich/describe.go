@@ -37,8 +37,8 @@ func (r *asker) describe(ctx context.Context, l Candidate) error {
 	if c.num, err = r.intend(ctx, a, c.id); err != nil {
 		return err
 	}
-	answer, settled := c.hold(ctx)
-	if !settled || ctx.Err() != nil && answer.State == enrichment.Planned {
+	answer, known := c.hold(ctx)
+	if !known || ctx.Err() != nil && answer.State == enrichment.Planned {
 		r.leave()
 		return context.Cause(ctx) // the next run checks for a reply
 	}
@@ -143,28 +143,28 @@ type conversation struct {
 	bytes int64
 }
 
-// hold conducts a conversation and returns the answer. Settled is false if it is unknown
+// hold conducts a conversation and returns the answer. Known is false if it is unknown
 // whether there is a reply.
-func (c *conversation) hold(ctx context.Context) (a enrichment.Answer, settled bool) {
+func (c *conversation) hold(ctx context.Context) (a enrichment.Answer, known bool) {
 	p, err := c.propose(ctx)
 	a = enrichment.Answer{Num: c.num, State: enrichment.Proposed, Proposal: &p, Model: c.request.Model.ID}
 	if err != nil {
 		a = c.failed(ctx, c.num, err)
 	}
 	a.Calls, a.Bytes = c.calls, c.bytes
-	_, open := errors.AsType[*unsettledError](err)
+	_, open := errors.AsType[*unconfirmedError](err)
 	return a, !open
 }
 
-// An unsettledError reports that it is unknown whether a request was answered. Its class is
+// An unconfirmedError reports that it is unknown whether a request was answered. Its class is
 // that of the failed query.
-type unsettledError struct{ asked, looked error }
+type unconfirmedError struct{ asked, looked error }
 
-func (e *unsettledError) Error() string {
+func (e *unconfirmedError) Error() string {
 	return fmt.Sprintf("%v; the check for a reply failed: %v", e.asked, e.looked)
 }
-func (e *unsettledError) Unwrap() []error { return []error{e.looked, e.asked} }
-func (e *unsettledError) Class() retry.Class {
+func (e *unconfirmedError) Unwrap() []error { return []error{e.looked, e.asked} }
+func (e *unconfirmedError) Class() retry.Class {
 	class, _ := retry.Classify(e.looked)
 	return class
 }
@@ -237,7 +237,7 @@ func (c *conversation) say(ctx context.Context, q Question) (string, error) {
 	}
 	said, lookErr := c.look(ctx, c.id, patience)
 	if lookErr != nil {
-		return "", &unsettledError{err, lookErr}
+		return "", &unconfirmedError{err, lookErr}
 	}
 	before := c.calls
 	c.calls = max(before, said.Questions)

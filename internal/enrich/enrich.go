@@ -101,8 +101,8 @@ var (
 	ErrAsked = errors.New("the request may have been billed")
 	// ErrNoReply says in addition to ErrAsked that no reply will arrive.
 	ErrNoReply = errors.New("there is no reply")
-	// ErrBudget reports that a run ended at its credit limit.
-	ErrBudget = errors.New("the credit limit is reached")
+	// ErrCreditLimit reports that a run ended at its credit limit.
+	ErrCreditLimit = errors.New("the credit limit is reached")
 	// ErrNoAudit reports that no audit of the destination is complete.
 	ErrNoAudit = errors.New("there is no complete audit of the destination")
 )

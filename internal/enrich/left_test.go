@@ -31,7 +31,7 @@ func (mute) Exchange(context.Context, string) (Exchange, error) {
 }
 
 // A run with assets left must not look complete.
-func TestLeftIsTold(t *testing.T) {
+func TestLeftAssetsAreReported(t *testing.T) {
 	w := newWorld(t, 0)
 	w.add("wrong", "A dog at teh beach")
 	e := w.engine()

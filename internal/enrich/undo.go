@@ -67,5 +67,5 @@ func (w *writer) undo(ctx context.Context, c enrichment.Change) error {
 		return err
 	}
 	c.State = enrichment.ChangeUndoing
-	return w.settleOne(ctx, c)
+	return w.completeChange(ctx, c)
 }

@@ -101,7 +101,7 @@ func TestWaitsAfterDeath(t *testing.T) {
 			next := w.engine()
 			next.Service, next.ConfirmTimeout = slow, 30*time.Second
 			start := time.Now()
-			must(t, w.settle(next))
+			must(t, w.resolveConversations(next))
 			if waited := time.Since(start); waited != tt.waits {
 				t.Errorf("a reply after %v was waited for for %v after %v, want %v", tt.takes, waited, tt.dead, tt.waits)
 			}
@@ -113,12 +113,12 @@ func TestWaitsAfterDeath(t *testing.T) {
 	}
 }
 
-// settle only resolves what an earlier process left.
-func (w *world) settle(e *Engine) error {
+// resolveConversations only resolves what an earlier process left.
+func (w *world) resolveConversations(e *Engine) error {
 	run, err := e.Store.BeginRun(w.Context(), enrichment.Run{Destination: library, Command: "describe", Service: e.Host})
 	must(w, err)
 	a := &asker{Engine: e, run: run, states: map[enrichment.State]int64{}}
-	return a.settle(w.Context())
+	return a.resolveConversations(w.Context())
 }
 
 // A run interrupted during a request leaves it to the next one.

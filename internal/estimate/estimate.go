@@ -99,7 +99,7 @@ func rates(measured []state.Rate, what func(state.Rate) int64) (slow, fast float
 // rate, within bounds.
 func (b Bounds) stretch(w Work, items time.Duration, bytesPerSecond float64, now time.Time) time.Duration {
 	working := max(items, duration(w.Bytes, bytesPerSecond), b.Bandwidth.Takes(float64(w.Bytes), bytesPerSecond, now))
-	return min(max(working, b.inWindows(working), b.inBudget(w.Calls, working)), longest)
+	return min(max(working, b.inWindows(working), b.inRequestLimit(w.Calls, working)), longest)
 }
 
 // inWindows is how long it takes if work goes on for a part of each day only.
@@ -115,8 +115,8 @@ func (b Bounds) inWindows(working time.Duration) time.Duration {
 	return full*max(day, b.Window) + working - full*b.Window
 }
 
-// inBudget is how long it takes if only so many requests may be made within a time.
-func (b Bounds) inBudget(calls int64, working time.Duration) time.Duration {
+// inRequestLimit is how long it takes if only so many requests may be made within a time.
+func (b Bounds) inRequestLimit(calls int64, working time.Duration) time.Duration {
 	if b.Calls.Requests == 0 || calls <= b.Calls.Requests {
 		return working
 	}

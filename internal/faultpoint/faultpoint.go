@@ -8,9 +8,9 @@ package faultpoint
 // counting from 1.
 const Variable = "ASSETFERRY_FAULTPOINT"
 
-// Told is what a process says on stderr before it dies at a point, followed by the
-// point, so that this death is not taken for another.
-const Told = "killed at fault point"
+// KilledMessage is printed to stderr, followed by the point, before a process kills itself at a fault
+// point. It distinguishes this end from others.
+const KilledMessage = "killed at fault point"
 
 // A Point is a moment at which something has just been done.
 type Point string

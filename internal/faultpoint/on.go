@@ -38,7 +38,7 @@ var planned = sync.OnceValue(func() *death {
 // killed, if [Variable] says so.
 func Hit(p Point) {
 	if d := planned(); d != nil && d.point == p && d.left.Add(-1) == 0 {
-		fmt.Fprintln(os.Stderr, Told, p)
+		fmt.Fprintln(os.Stderr, KilledMessage, p)
 		die()
 	}
 }

@@ -49,11 +49,11 @@ func TestPlaceByRules(t *testing.T) {
 			if err != nil || p.asText() != c.want {
 				t.Errorf("got  %s, %v\nwant %s", p.asText(), err, c.want)
 			}
-			var told []string
+			var shown []string
 			for _, n := range notes {
-				told = append(told, n.String())
+				shown = append(shown, n.String())
 			}
-			if got := strings.Join(told, "; "); got != c.notes {
+			if got := strings.Join(shown, "; "); got != c.notes {
 				t.Errorf("notes %q, want %q", got, c.notes)
 			}
 		})

@@ -104,7 +104,7 @@ func (d *description) drop(tags []string) ([]string, error) {
 			return nil, err
 		}
 		tags = slices.DeleteFunc(tags, func(t string) bool {
-			return slices.ContainsFunc(dropped, func(gone string) bool { return strings.EqualFold(strings.TrimSpace(gone), strings.TrimSpace(t)) })
+			return slices.ContainsFunc(dropped, func(tag string) bool { return strings.EqualFold(strings.TrimSpace(tag), strings.TrimSpace(t)) })
 		})
 	}
 	return tags, nil

@@ -86,10 +86,10 @@ func TestBlocksKeepBounds(t *testing.T) {
 	}
 }
 
-func TestBlocksTellFailures(t *testing.T) {
-	sick := errors.New("the network is sick")
-	b := NewBlocks((&opened{fails: sick}).open, 100)
-	if _, err := b.ReadAt(make([]byte, 1), 0); !errors.Is(err, sick) {
+func TestBlocksReportFailures(t *testing.T) {
+	failure := errors.New("the network fails")
+	b := NewBlocks((&opened{fails: failure}).open, 100)
+	if _, err := b.ReadAt(make([]byte, 1), 0); !errors.Is(err, failure) {
 		t.Error(err)
 	}
 	o := &opened{content: make([]byte, 50)}

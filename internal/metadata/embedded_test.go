@@ -226,16 +226,16 @@ func TestEmbeddedRemarksOnWhatIsBroken(t *testing.T) {
 	}
 }
 
-func TestEmbeddedTellsThatReadingFailed(t *testing.T) {
-	sick := errors.New("the disk is sick")
+func TestEmbeddedReportsReadErrors(t *testing.T) {
+	failure := errors.New("the disk fails")
 	for _, test := range embeddedCases() {
 		if len(test.content) < 100 || test.want == nil {
 			continue
 		}
 		for from := range 3 {
-			r := &sickReader{Reader: bytes.NewReader(test.content), after: from, sick: sick}
-			if _, _, err := Embedded(r, int64(len(test.content))); !errors.Is(err, sick) {
-				t.Errorf("%s, sick after %d reads: %v", test.name, from, err)
+			r := &failingReader{Reader: bytes.NewReader(test.content), after: from, err: failure}
+			if _, _, err := Embedded(r, int64(len(test.content))); !errors.Is(err, failure) {
+				t.Errorf("%s, failing after %d reads: %v", test.name, from, err)
 			}
 		}
 		if _, _, err := Embedded(bytes.NewReader(test.content[:50]), int64(len(test.content))); !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -244,15 +244,15 @@ func TestEmbeddedTellsThatReadingFailed(t *testing.T) {
 	}
 }
 
-type sickReader struct {
+type failingReader struct {
 	*bytes.Reader
 	after int
-	sick  error
+	err   error
 }
 
-func (r *sickReader) ReadAt(p []byte, at int64) (int, error) {
+func (r *failingReader) ReadAt(p []byte, at int64) (int, error) {
 	if r.after--; r.after < 0 {
-		return 0, r.sick
+		return 0, r.err
 	}
 	return r.Reader.ReadAt(p, at)
 }

@@ -29,7 +29,7 @@ func TestFoundByPrecedence(t *testing.T) {
 	}
 }
 
-func TestWithReplacesAnOrigin(t *testing.T) {
+func TestWithReplacesASource(t *testing.T) {
 	before := Found{FromTable: {"title": {"old"}}, FromXMP: {"title": {"x"}}}
 	after := before.With(FromTable, nil)
 	if _, there := after[FromTable]; there || before[FromTable] == nil || after[FromXMP] == nil {

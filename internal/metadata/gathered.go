@@ -49,8 +49,8 @@ func (g *gathered) once(name, value string) {
 	}
 }
 
-// leftOut returns an error if values were omitted.
-func (g *gathered) leftOut() error {
+// omitted returns an error if values were omitted.
+func (g *gathered) omitted() error {
 	if g.beyond == 0 {
 		return nil
 	}

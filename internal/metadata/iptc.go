@@ -52,7 +52,7 @@ func readIPTC(data []byte) (Fields, error) {
 		}
 	}
 	g.iptcFields(text)
-	return g.fields, errors.Join(err, g.leftOut())
+	return g.fields, errors.Join(err, g.omitted())
 }
 
 type iptcSet struct {

@@ -14,7 +14,7 @@ func ParsePrecedence(texts []string) ([]Source, error) {
 		o := Source(strings.TrimSpace(name))
 		switch {
 		case !slices.Contains(Precedence(), o):
-			return nil, fmt.Errorf("unknown metadata source %q: use %s", o, origins(Precedence()))
+			return nil, fmt.Errorf("unknown metadata source %q: use %s", o, sourceNames(Precedence()))
 		case slices.Contains(order, o):
 			return nil, fmt.Errorf("duplicate metadata source %q", o)
 		}
@@ -40,7 +40,7 @@ func ParseSources(texts []string) ([]Source, error) {
 	return order[:len(strings.Split(strings.Join(texts, ","), ","))], nil
 }
 
-func origins(all []Source) string {
+func sourceNames(all []Source) string {
 	names := make([]string, len(all))
 	for i, o := range all {
 		names[i] = string(o)

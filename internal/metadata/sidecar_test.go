@@ -42,7 +42,7 @@ func TestReadSidecar(t *testing.T) {
 	}
 }
 
-func TestReadSidecarTellsMistakes(t *testing.T) {
+func TestReadSidecarReportsMistakes(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"a.json", "", "line 1, column 1: not JSON: unexpected end of JSON input"},
 		{"a.json", "{\n  \"description\": \"A\n\"}", "line 2, column 20: not JSON: invalid character '\\n' in string literal"},
@@ -69,8 +69,8 @@ func TestReadSidecarTellsMistakes(t *testing.T) {
 			t.Errorf("%.40q: %v, %v, want %s", test.text, fields, err, test.want)
 		}
 	}
-	sick := errors.New("the disk is sick")
-	if _, err := ReadSidecar("a.json", iotest.ErrReader(sick)); !errors.Is(err, sick) {
+	failure := errors.New("the disk fails")
+	if _, err := ReadSidecar("a.json", iotest.ErrReader(failure)); !errors.Is(err, failure) {
 		t.Error(err)
 	}
 }

@@ -21,7 +21,7 @@ func readXMP(packet, more []byte) (Fields, error) {
 	}
 	g := &gathered{}
 	g.xmpFields(properties)
-	return g.fields, errors.Join(err, g.leftOut())
+	return g.fields, errors.Join(err, g.omitted())
 }
 
 // xmpName returns our name for a property, and whether it may have several values.

@@ -42,9 +42,9 @@ type Object struct {
 	Images func() (map[string]string, error)
 }
 
-// A Journal finds objects by the keys and URLs that they have or had. It returns ErrUnknown if
+// An ObjectLookup finds objects by the keys and URLs that they have or had. It returns ErrUnknown if
 // there is none.
-type Journal interface {
+type ObjectLookup interface {
 	ByKey(ctx context.Context, key string) (Object, error)
 	// ByAddress finds an object by a given URL in the form of Comparable.
 	ByAddress(ctx context.Context, comparable string) (Object, error)
@@ -57,15 +57,15 @@ var ErrUnknown = errors.New("unknown key or URL")
 
 // A Finder finds the new URLs of old URLs.
 type Finder struct {
-	rules   []*Template
-	journal Journal
-	given   []string // beginnings of given URLs
-	alone   bool     // there is one rule without sizes, and it builds a different URL for each key
+	rules  []*Template
+	lookup ObjectLookup
+	given  []string // beginnings of given URLs
+	alone  bool     // there is one rule without sizes, and it builds a different URL for each key
 }
 
 // NewFinder returns a finder for URLs of some rules, and for given URLs.
-func NewFinder(ctx context.Context, rules []*Template, journal Journal) (*Finder, error) {
-	given, err := journal.Beginnings(ctx)
+func NewFinder(ctx context.Context, rules []*Template, lookup ObjectLookup) (*Finder, error) {
+	given, err := lookup.Beginnings(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read given URLs: %w", err)
 	}
@@ -77,7 +77,7 @@ func NewFinder(ctx context.Context, rules []*Template, journal Journal) (*Finder
 			alone = alone && rule.placeholders() == 1 && rule.has(ofPath)
 		}
 	}
-	return &Finder{rules, journal, given, alone && plain == 1}, nil
+	return &Finder{rules, lookup, given, alone && plain == 1}, nil
 }
 
 // Beginnings returns the beginnings of old URLs: "//host/folder/" for any scheme, or "/folder/".
@@ -145,7 +145,7 @@ func (f *Finder) whole(ctx context.Context, s spelled) (Found, error) {
 	if len(f.given) == 0 {
 		return Found{}, ErrUnknown
 	}
-	o, err := f.journal.ByAddress(ctx, s.comparable())
+	o, err := f.lookup.ByAddress(ctx, s.comparable())
 	return Found{New: o.URL, Key: o.Key, Kind: Given, Left: o.Left, owning: claim{rule: -1, match: match{key: o.Key}}}, err
 }
 
@@ -186,7 +186,7 @@ func (f *Finder) byRules(ctx context.Context, s spelled, sizes bool) (best Objec
 // byKey finds an object by a key in any form of Unicode, and returns the form that exists.
 func (f *Finder) byKey(ctx context.Context, s spelled, key string) (o Object, is string, err error) {
 	for _, is = range s.forms(key) {
-		if o, err = f.journal.ByKey(ctx, is); !errors.Is(err, ErrUnknown) {
+		if o, err = f.lookup.ByKey(ctx, is); !errors.Is(err, ErrUnknown) {
 			return o, is, err
 		}
 	}

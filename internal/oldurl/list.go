@@ -22,7 +22,7 @@ type Old struct {
 func (f *Finder) List(ctx context.Context, as string, o Object) iter.Seq2[Old, error] {
 	return func(yield func(Old, error) bool) {
 		if o.Kind == Given {
-			f.settle(ctx, Old{Address: as, New: o.URL, Kind: Given}, o, claim{-1, match{key: o.Key}}, yield)
+			f.yieldOnce(ctx, Old{Address: as, New: o.URL, Kind: Given}, o, claim{-1, match{key: o.Key}}, yield)
 			return
 		}
 		for n, rule := range f.rules {
@@ -44,7 +44,7 @@ func (f *Finder) listBy(ctx context.Context, n int, as string, o Object, yield f
 // listPlain yields the URL of an object from a rule without sizes.
 func (f *Finder) listPlain(ctx context.Context, n int, as string, o Object, yield func(Old, error) bool) bool {
 	address, ok := f.rules[n].Address(as, 0)
-	return !ok || f.settle(ctx, Old{Address: address, New: o.URL, Kind: o.Kind}, o, claim{n, match{key: as}}, yield)
+	return !ok || f.yieldOnce(ctx, Old{Address: address, New: o.URL, Kind: o.Kind}, o, claim{n, match{key: as}}, yield)
 }
 
 // listSizes yields the URLs of an image from a rule with sizes.
@@ -60,16 +60,16 @@ func (f *Finder) listSizes(ctx context.Context, n int, as string, o Object, yiel
 	for _, w := range f.rules[n].widths {
 		old := Old{New: imageOf(o.URL, images, w), Kind: Variant, Width: w}
 		var ok bool
-		if old.Address, ok = f.rules[n].Address(as, w); ok && !f.settle(ctx, old, o, claim{n, match{as, w}}, yield) {
+		if old.Address, ok = f.rules[n].Address(as, w); ok && !f.yieldOnce(ctx, old, o, claim{n, match{as, w}}, yield) {
 			return false
 		}
 	}
 	return true
 }
 
-// settle yields a URL unless another claim of the same object yields it, too. If it leads to
+// yieldOnce yields a URL unless another claim of the same object yields it, too. If it leads to
 // another object, it sets TakenBy.
-func (f *Finder) settle(ctx context.Context, old Old, o Object, by claim, yield func(Old, error) bool) bool {
+func (f *Finder) yieldOnce(ctx context.Context, old Old, o Object, by claim, yield func(Old, error) bool) bool {
 	if f.alone && by.width == 0 && by.rule >= 0 {
 		return yield(old, nil)
 	}

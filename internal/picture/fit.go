@@ -40,8 +40,8 @@ func orientation(content []byte) int {
 	return int(values[0][0] - '0')
 }
 
-// turn returns an image rotated and flipped to be upright.
-func turn(m image.Image, orientation int) image.Image {
+// rotate returns an image rotated and flipped to be upright.
+func rotate(m image.Image, orientation int) image.Image {
 	if orientation == 1 {
 		return m
 	}

@@ -75,7 +75,7 @@ func Fit(ctx context.Context, content []byte, limits Limits) (Picture, error) {
 	}
 	defer release()
 	sharp := isDrawing(m)
-	fitted := turn(shrink(m, limits.Side), orientation(content))
+	fitted := rotate(shrink(m, limits.Side), orientation(content))
 	made, err := encode(ctx, fitted, sharp, limits)
 	if err != nil {
 		return Picture{}, fmt.Errorf("fit picture: %w", err)

@@ -185,7 +185,7 @@ func orientated(t testing.TB, format string, m image.Image, orientation byte) []
 	return nil
 }
 
-func TestFitTurnsAsEXIFSays(t *testing.T) {
+func TestFitRotatesAsEXIFSays(t *testing.T) {
 	for orientation, want := range map[byte]string{
 		0: "RGBW", 1: "RGBW", 2: "GRWB", 3: "WBGR", 4: "BWRG", 5: "RBGW", 6: "BRWG", 7: "WGBR", 8: "GWRB", 9: "RGBW",
 	} {
@@ -205,14 +205,14 @@ func TestFitTurnsAsEXIFSays(t *testing.T) {
 	}
 }
 
-func TestFitTurnsExactly(t *testing.T) {
+func TestFitRotatesExactly(t *testing.T) {
 	m := image.NewNRGBA(image.Rect(3, 5, 6, 7)) // 3 × 2, not at the origin
 	for i := range m.Pix {
 		m.Pix[i] = byte(i | 0xc0)
 	}
 	for orientation := 1; orientation <= 8; orientation++ {
-		once := turn(m, orientation)
-		if back := turn(once, [...]int{1: 1, 2, 3, 4, 5, 8, 7, 6}[orientation]); !equal(back, m) {
+		once := rotate(m, orientation)
+		if back := rotate(once, [...]int{1: 1, 2, 3, 4, 5, 8, 7, 6}[orientation]); !equal(back, m) {
 			t.Errorf("%d and back is another picture: %v", orientation, back)
 		}
 	}
@@ -358,7 +358,7 @@ func TestFitRefusesManyPixelsBeforeDecoding(t *testing.T) {
 	}
 }
 
-func TestFitTellsWhatIsDamaged(t *testing.T) {
+func TestFitReportsDamage(t *testing.T) {
 	for name, file := range files(t, corners(60, 40)) {
 		for _, at := range []int{len(file) / 2, 20} {
 			_, err := Fit(t.Context(), file[:at], Limits{})
@@ -372,12 +372,12 @@ func TestFitTellsWhatIsDamaged(t *testing.T) {
 	}
 }
 
-func TestFitTellsWhatItDoesNotRead(t *testing.T) {
-	for file, tells := range map[string]string{
+func TestFitReportsUnsupportedFormats(t *testing.T) {
+	for file, want := range map[string]string{
 		"": "not supported", "Dear reader": "not supported", "\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic": "not supported: HEIF",
 		"<svg xmlns='http://www.w3.org/2000/svg'/>": "not supported: SVG", "%PDF-1.7": "not supported: PDF",
 	} {
-		if _, err := Fit(t.Context(), []byte(file), Limits{}); !errors.Is(err, ErrType) || !strings.Contains(err.Error(), tells) {
+		if _, err := Fit(t.Context(), []byte(file), Limits{}); !errors.Is(err, ErrType) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", file, err)
 		}
 	}

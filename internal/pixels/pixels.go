@@ -17,15 +17,15 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Budget is the number of bytes that all images of the process may use at once during decoding. An
+// MemoryLimit is the number of bytes that all images of the process may use at once during decoding. An
 // image that needs more is not decoded.
-const Budget = 192 << 20
+const MemoryLimit = 192 << 20
 
 // ErrTooLarge means that an image needs more memory than the limit.
 var ErrTooLarge = errors.New("it takes too much memory")
 
 // shared is the limit of the process. It is global, because all decoders share the same memory.
-var shared = semaphore.NewWeighted(Budget)
+var shared = semaphore.NewWeighted(MemoryLimit)
 
 // much is the number of released bytes that starts a garbage collection. Otherwise the memory of
 // earlier images adds to that of the next ones.
@@ -36,8 +36,8 @@ var left atomic.Int64
 
 // Hold waits until an image may use this many bytes, and reserves them until release is called.
 func Hold(ctx context.Context, cost int64) (release func(), err error) {
-	if cost > Budget {
-		return nil, fmt.Errorf("%w: %d MB to decode, and no more than %d MB are used for all images", ErrTooLarge, cost>>20, int64(Budget)>>20)
+	if cost > MemoryLimit {
+		return nil, fmt.Errorf("%w: %d MB to decode, and no more than %d MB are used for all images", ErrTooLarge, cost>>20, int64(MemoryLimit)>>20)
 	}
 	if err := shared.Acquire(ctx, cost); err != nil {
 		return nil, err
@@ -56,12 +56,12 @@ func Hold(ctx context.Context, cost int64) (release func(), err error) {
 func Cost(file io.ReaderAt, fileSize int64, width, height int) int64 {
 	const fixed, shrinking = 1 << 20, 2 // bytes; bytes for each pixel
 	perPixel := bytesPerPixel(file, fileSize)
-	if int64(width) > Budget || int64(height) > Budget {
-		return Budget + 1
+	if int64(width) > MemoryLimit || int64(height) > MemoryLimit {
+		return MemoryLimit + 1
 	}
 	area := int64(width) * int64(height)
-	if area > Budget {
-		return Budget + 1
+	if area > MemoryLimit {
+		return MemoryLimit + 1
 	}
 	cost := fixed + area*(perPixel+shrinking)
 	if isTIFF(file) {

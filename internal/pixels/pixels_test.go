@@ -55,7 +55,7 @@ func TestCost(t *testing.T) {
 		}
 	}
 	for _, size := range [][2]int{{65535, 65535}, {1 << 31, 1}, {1, 1 << 31}, {1 << 31, 1 << 31}} {
-		if got := Cost(bytes.NewReader(nil), 0, size[0], size[1]); got <= Budget {
+		if got := Cost(bytes.NewReader(nil), 0, size[0], size[1]); got <= MemoryLimit {
 			t.Errorf("%v costs %d", size, got)
 		}
 	}
@@ -63,10 +63,10 @@ func TestCost(t *testing.T) {
 
 // TestHold has images wait for each other, and refuses what would never fit.
 func TestHold(t *testing.T) {
-	if _, err := Hold(t.Context(), Budget+1); !errors.Is(err, ErrTooLarge) {
+	if _, err := Hold(t.Context(), MemoryLimit+1); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("got %v", err)
 	}
-	release, err := Hold(t.Context(), Budget)
+	release, err := Hold(t.Context(), MemoryLimit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestHold(t *testing.T) {
 		t.Errorf("beside all of it: %v", err)
 	}
 	release()
-	if release, err = Hold(t.Context(), Budget); err != nil {
+	if release, err = Hold(t.Context(), MemoryLimit); err != nil {
 		t.Fatal(err)
 	}
 	release()

@@ -74,8 +74,8 @@ type Options struct {
 	Probed      bool                      // a Probe finds SVG files with scripts
 }
 
-// A Survey collects the findings of a plan.
-type Survey struct {
+// A Collector collects the findings of a plan.
+type Collector struct {
 	Options
 	byReason map[migrate.Reason]*sum
 	hidden   *sum
@@ -87,9 +87,9 @@ type Survey struct {
 	split    splits
 }
 
-// NewSurvey returns an empty survey.
-func NewSurvey(o Options) *Survey {
-	s := &Survey{
+// NewCollector returns a collector without findings.
+func NewCollector(o Options) *Collector {
+	s := &Collector{
 		Options: o, byReason: o.reasons(), active: activities(),
 		hidden: &sum{definition: hiddenFolders}, empty: &sum{definition: emptyFiles}, public: &sum{definition: publicFiles},
 		open: map[string]bool{},
@@ -99,7 +99,7 @@ func NewSurvey(o Options) *Survey {
 }
 
 // Add adds an item. Items must be added in key order.
-func (s *Survey) Add(i *state.Item) {
+func (s *Collector) Add(i *state.Item) {
 	if i.Obstacle.HidesObjects() && i.Reason == string(migrate.ReasonUnreadable) {
 		s.hidden.add(i)
 		return
@@ -130,8 +130,8 @@ func (s *Survey) Add(i *state.Item) {
 // Sends reports whether the content of an item would be sent.
 func Sends(i *state.Item) bool { return i.Action == state.Create && i.State == state.ItemPlanned }
 
-// Findings ends the survey and returns its findings, the most severe first.
-func (s *Survey) Findings() []Finding {
+// Findings ends the collection and returns the findings, the most severe first.
+func (s *Collector) Findings() []Finding {
 	var all []Finding
 	for _, d := range definitions {
 		if f := s.byReason[d.reason]; f != nil {
@@ -154,14 +154,14 @@ func Sorted(all []Finding) []Finding {
 }
 
 // categoryName returns the name of a category of an item.
-func (s *Survey) categoryName(id string) string {
+func (s *Collector) categoryName(id string) string {
 	if name, isNew := migrate.WantedCategory(id); isNew {
 		return name
 	}
 	return cmp.Or(s.Categories[id].Name, id)
 }
 
-func (s *Survey) publicFinding() Finding {
+func (s *Collector) publicFinding() Finding {
 	f := s.public.finding()
 	f.Parts = s.places.largest()
 	var names []string

@@ -29,8 +29,8 @@ func left(key string, why migrate.Reason, size int64) state.Item {
 	return state.Item{Object: sources.Object{Key: sources.Key(key), Size: size}, Action: state.Skip, State: state.ItemSkipped, Reason: string(why)}
 }
 
-func survey(o Options, items ...state.Item) []Finding {
-	s := NewSurvey(o)
+func collect(o Options, items ...state.Item) []Finding {
+	s := NewCollector(o)
 	for i := range items {
 		s.Add(&items[i])
 	}
@@ -109,7 +109,7 @@ func TestFindings(t *testing.T) {
 			want:  Finding{ID: "split_folders", Severity: Note, Unit: "folder", Objects: 2, Bytes: 7, Examples: []string{"a/b: 2 Prints, 1 Papers", "(top level): 1 Papers, 1 Prints"}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			all := survey(test.options, test.items...)
+			all := collect(test.options, test.items...)
 			if len(all) != 1 {
 				t.Fatalf("got %d findings, want 1: %v", len(all), all)
 			}
@@ -137,7 +137,7 @@ func TestNothingFound(t *testing.T) {
 		{Object: sources.Object{Key: "run.exe"}, Action: state.Create, State: state.ItemDone, Category: "f"},
 		{Object: sources.Object{Key: "old.svg"}, Action: state.Adopt, State: state.ItemPlanned, Reason: string(migrate.ReasonIdenticalAsset), Category: "f"},
 	} {
-		if got := survey(o, i); len(got) != 0 {
+		if got := collect(o, i); len(got) != 0 {
 			t.Errorf("%s: found %v", i.Key, got)
 		}
 	}
@@ -145,7 +145,7 @@ func TestNothingFound(t *testing.T) {
 
 // The most severe comes first, whatever comes first in the source.
 func TestOrder(t *testing.T) {
-	all := survey(Options{Categories: categories(), Blocks: true},
+	all := collect(Options{Categories: categories(), Blocks: true},
 		sent("a/1", "p", 0), sent("a/2", "f", 1), left("b", migrate.ReasonTooLarge, 1), left("c", migrate.ReasonUnsupportedType, 1))
 	var got []string
 	for _, f := range all {
@@ -168,7 +168,7 @@ func TestBounded(t *testing.T) {
 			items = append(items, sent(fmt.Sprintf("x%d/%d", n, len(items)), "f", 1))
 		}
 	}
-	all := survey(Options{}, items...)
+	all := collect(Options{}, items...)
 	unmatched, public := all[0], all[1]
 	if unmatched.Objects != 3*manyParts || len(unmatched.Examples) != shown || len(unmatched.Parts) != shown ||
 		unmatched.Parts[0] != (Part{otherParts, 2 * manyParts, 2 * manyParts}) {
@@ -201,8 +201,8 @@ func TestCovers(t *testing.T) {
 	}
 }
 
-// A survey of a million objects: the memory it takes does not grow with them.
-func BenchmarkSurvey(b *testing.B) {
+// The memory that a collector takes does not grow with the number of objects.
+func BenchmarkCollector(b *testing.B) {
 	const objects = 1_000_000
 	items := make([]state.Item, objects)
 	for n := range items {
@@ -211,7 +211,7 @@ func BenchmarkSurvey(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		s := NewSurvey(Options{Categories: categories()})
+		s := NewCollector(Options{Categories: categories()})
 		for n := range items {
 			s.Add(&items[n])
 		}

@@ -253,7 +253,7 @@ func (p *Probe) wholePage(ctx context.Context, run int64, page []state.Content) 
 	return p.Store.SaveChecksums(ctx, run, page)
 }
 
-var equalContent = definition{id: "identical_content", severity: Note, unit: "group",
+var identicalContent = definition{id: "identical_content", severity: Note, unit: "group",
 	title:  "objects with identical content",
 	remedy: "--duplicates one-asset creates one asset for each group, or --exclude"}
 
@@ -269,7 +269,7 @@ func equal(e state.IdenticalSum) []Finding {
 	if e.Groups == 0 {
 		return nil
 	}
-	f := (&sum{definition: equalContent, objects: e.Groups, bytes: e.Spare}).finding()
+	f := (&sum{definition: identicalContent, objects: e.Groups, bytes: e.Spare}).finding()
 	for _, g := range e.Some {
 		f.Examples = append(f.Examples, ui.Count(g.Objects)+" times "+ui.Bytes(g.Size)+": "+string(g.First)+" = "+string(g.Last))
 	}

@@ -22,7 +22,7 @@ func BenchmarkWrite(b *testing.B) {
 		b.Run(format, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				var s Survey
+				var s PathSummary
 				if NeedsListing(format) {
 					for _, r := range rows {
 						must(b, s.Add(r))

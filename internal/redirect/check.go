@@ -44,7 +44,7 @@ type Observer interface {
 // Run requests random URLs, or all of them, with a limited number of parallel requests. It counts
 // all URLs by the reason for omitting them.
 func (c *Check) Run(ctx context.Context, concurrency, sample int, all bool) (t Tally, err error) {
-	t.LeftOut = map[string]int64{}
+	t.Omitted = map[string]int64{}
 	for l, err := range c.Map.All(ctx) {
 		if err != nil {
 			return t, err
@@ -52,15 +52,15 @@ func (c *Check) Run(ctx context.Context, concurrency, sample int, all bool) (t T
 		if l.Left == "" {
 			t.Written++
 		} else {
-			t.LeftOut[l.Left]++
+			t.Omitted[l.Left]++
 		}
 	}
 	most := int64(sample)
 	if all {
-		most = t.Written + t.LeftOut[LeftPrivate]
+		most = t.Written + t.Omitted[LeftPrivate]
 	}
-	wanted := map[string]func(int64) bool{"": verify.Sample(most, t.Written), LeftPrivate: verify.Sample(most, t.LeftOut[LeftPrivate])}
-	c.Watch.Phase("addresses", min(most, t.Written)+min(most, t.LeftOut[LeftPrivate]), -1)
+	wanted := map[string]func(int64) bool{"": verify.Sample(most, t.Written), LeftPrivate: verify.Sample(most, t.Omitted[LeftPrivate])}
+	c.Watch.Phase("addresses", min(most, t.Written)+min(most, t.Omitted[LeftPrivate]), -1)
 	return t, c.askThose(ctx, concurrency, wanted)
 }
 

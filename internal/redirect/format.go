@@ -50,14 +50,14 @@ var ErrQuery = errors.New("URL has a query, which this format does not compare")
 // Formats returns the formats of New.
 func Formats() []string { return []string{"tsv", "csv", "json", "nginx", "apache", "sql"} }
 
-// New returns a writer of one of the Formats, which cleans all URLs. The survey contains all rows
+// New returns a writer of one of the Formats, which cleans all URLs. The summary contains all rows
 // to write; only nginx needs it.
-func New(format string, w io.Writer, s *Survey) (Writer, error) {
+func New(format string, w io.Writer, s *PathSummary) (Writer, error) {
 	made, err := newWriter(format, bufio.NewWriterSize(w, 64<<10), s)
 	return cleaning{made}, err
 }
 
-func newWriter(format string, b *bufio.Writer, s *Survey) (Writer, error) {
+func newWriter(format string, b *bufio.Writer, s *PathSummary) (Writer, error) {
 	switch format {
 	case "tsv":
 		return tsv{b}, nil

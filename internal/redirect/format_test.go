@@ -43,7 +43,7 @@ func rowOf(tb testing.TB, prefix, key string) Row {
 
 func write(tb testing.TB, format string, rows ...Row) string {
 	tb.Helper()
-	var s Survey
+	var s PathSummary
 	for _, r := range rows {
 		must(tb, s.Add(r))
 	}
@@ -86,7 +86,7 @@ func TestUnknownFormat(t *testing.T) {
 // What nginx or Apache would refuse is said, and the rest is written.
 func TestTooLong(t *testing.T) {
 	for _, format := range []string{"nginx", "apache"} {
-		var s Survey
+		var s PathSummary
 		long, short := rowOf(t, "/", strings.Repeat("long/", 1000)), rowOf(t, "/", "short")
 		must(t, s.Add(long))
 		must(t, s.Add(short))
@@ -106,7 +106,7 @@ func TestTooLong(t *testing.T) {
 
 // The sizes that nginx needs follow from the rows.
 func TestSizesForNginx(t *testing.T) {
-	var s Survey
+	var s PathSummary
 	for _, size := range []struct {
 		row  Row
 		want string
@@ -124,7 +124,7 @@ func TestSizesForNginx(t *testing.T) {
 			t.Errorf("got %s, want %s", b.String(), size.want)
 		}
 	}
-	s = Survey{hashes: make([]uint64, 5000)}
+	s = PathSummary{hashes: make([]uint64, 5000)}
 	var b bytes.Buffer
 	w, err := New("nginx", &b, &s)
 	must(t, err)
@@ -167,9 +167,9 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestTSVGuards holds that no spreadsheet takes a URL for a formula, and that the reader of
+// TestTSVEscapesFormulas holds that no spreadsheet takes a URL for a formula, and that the reader of
 // maps has it back as it was.
-func TestTSVGuards(t *testing.T) {
+func TestTSVEscapesFormulas(t *testing.T) {
 	var b strings.Builder
 	w, err := New("tsv", &b, nil)
 	if err != nil {

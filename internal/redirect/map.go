@@ -23,13 +23,13 @@ const (
 	LeftTaken       = "taken"
 )
 
-// A LeftOut is a reason why URLs are omitted: its code, a text that continues "Omitted: 3 URLs",
+// An OmissionReason is a reason why URLs are omitted: its code, a text that continues "Omitted: 3 URLs",
 // and a hint.
-type LeftOut struct{ Reason, Text, Hint string }
+type OmissionReason struct{ Reason, Text, Hint string }
 
-// LeftOutReasons returns all reasons in display order.
-func LeftOutReasons() []LeftOut {
-	return []LeftOut{
+// OmissionReasons returns all reasons in display order.
+func OmissionReasons() []OmissionReason {
+	return []OmissionReason{
 		{LeftPrivate, "in private categories", ""},
 		{LeftUnknown, "in categories of unknown privacy", "assetferry verify checks the categories"},
 		{LeftUnaddressed, "of assets without a URL from the service", ""},
@@ -75,12 +75,12 @@ func (m *Map) Build(ctx context.Context, rules []*oldurl.Template) (err error) {
 	return err
 }
 
-// ByKey implements oldurl.Journal.
+// ByKey implements oldurl.ObjectLookup.
 func (m *Map) ByKey(ctx context.Context, key string) (oldurl.Object, error) {
 	return m.objectOf(m.store.AssetURLByKey(ctx, m.pair.ID, sources.Key(key)))
 }
 
-// ByAddress implements oldurl.Journal. If only paths are compared, the URL may have any host.
+// ByAddress implements oldurl.ObjectLookup. If only paths are compared, the URL may have any host.
 func (m *Map) ByAddress(ctx context.Context, comparable string) (oldurl.Object, error) {
 	if !m.PathsOnly {
 		return m.objectOf(m.store.AssetURLByOldURL(ctx, m.pair.ID, comparable))
@@ -92,7 +92,7 @@ func (m *Map) ByAddress(ctx context.Context, comparable string) (oldurl.Object, 
 	return m.objectOf(m.store.AssetURLByOldURL(ctx, m.pair.ID, all...))
 }
 
-// Beginnings implements oldurl.Journal.
+// Beginnings implements oldurl.ObjectLookup.
 func (m *Map) Beginnings(ctx context.Context) ([]string, error) {
 	all, err := m.store.OldURLPrefixes(ctx, m.pair.ID)
 	if !m.PathsOnly || len(all) == 0 {
@@ -203,24 +203,24 @@ func (m *Map) whyLeft(at state.AssetURL) string {
 // A Tally counts URLs.
 type Tally struct {
 	Written, Verified int64
-	LeftOut           map[string]int64 // by reason
+	Omitted           map[string]int64 // by reason
 	Taken             []Entry          // some of those that another object has
 }
 
 // leave counts an omitted URL.
 func (t *Tally) leave(l Entry) {
-	if t.LeftOut[l.Left]++; l.Left == LeftTaken && len(t.Taken) < shownTaken {
+	if t.Omitted[l.Left]++; l.Left == LeftTaken && len(t.Taken) < shownTaken {
 		t.Taken = append(t.Taken, l)
 	}
 }
 
 // Write writes the map in a format.
 func (m *Map) Write(ctx context.Context, w io.Writer, format string) (Tally, error) {
-	survey := &Survey{}
+	summary := &PathSummary{}
 	if NeedsListing(format) {
 		for l, err := range m.All(ctx) {
 			if err == nil && l.Left == "" {
-				err = survey.Add(l.Row)
+				err = summary.Add(l.Row)
 			}
 			if errors.Is(err, ErrQuery) {
 				continue // WriteTo skips it, too
@@ -230,7 +230,7 @@ func (m *Map) Write(ctx context.Context, w io.Writer, format string) (Tally, err
 			}
 		}
 	}
-	to, err := New(format, w, survey)
+	to, err := New(format, w, summary)
 	if err != nil {
 		return Tally{}, err
 	}
@@ -239,7 +239,7 @@ func (m *Map) Write(ctx context.Context, w io.Writer, format string) (Tally, err
 
 // WriteTo writes the rows of the map to a Writer, and closes it.
 func (m *Map) WriteTo(ctx context.Context, w Writer) (Tally, error) {
-	t := Tally{LeftOut: map[string]int64{}}
+	t := Tally{Omitted: map[string]int64{}}
 	for l, err := range m.All(ctx) {
 		if err == nil && l.Left == "" {
 			err = w.Write(l.Row)

@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// A Survey has what a map of nginx needs from all rows before the first: their number, the longest
+// A PathSummary has what a map of nginx needs from all rows before the first: their number, the longest
 // one, and paths that nginx cannot distinguish. It takes eight bytes per row.
-type Survey struct {
+type PathSummary struct {
 	longest int
 	hashes  []uint64 // of paths, as nginx compares them
 	sorted  bool
 }
 
 // Add adds a row.
-func (s *Survey) Add(r Row) error {
+func (s *PathSummary) Add(r Row) error {
 	path, err := pathOf(r.Old)
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func hashOf(path string) uint64 {
 }
 
 // isAlone reports whether a path was added and nginx can distinguish it from all others.
-func (s *Survey) isAlone(path string) bool {
+func (s *PathSummary) isAlone(path string) bool {
 	if !s.sorted {
 		slices.Sort(s.hashes)
 		s.sorted = true
@@ -56,8 +56,8 @@ func (s *Survey) isAlone(path string) bool {
 // hash and ignores case. Paths that differ only in case would be an error of the configuration.
 // They become regular expressions, which nginx tries one after the other.
 type nginx struct {
-	w      *bufio.Writer
-	survey *Survey
+	w       *bufio.Writer
+	summary *PathSummary
 }
 
 const nginxHead = `# Old URLs and their new URLs for nginx, made by assetferry urls.
@@ -97,7 +97,7 @@ map $assetferry $assetferry_302 {
 // 4,096 bytes.
 const nginxToken = 4000
 
-func newNginx(b *bufio.Writer, s *Survey) (*nginx, error) {
+func newNginx(b *bufio.Writer, s *PathSummary) (*nginx, error) {
 	// nginx builds its table at the first try with twice as many buckets as rows, if each bucket
 	// has room for several usual rows and two of the longest.
 	buckets := roundUp(max(2048, 2*len(s.hashes)))
@@ -115,7 +115,7 @@ func (n *nginx) Write(r Row) error {
 		return err
 	}
 	key := nginxText(path)
-	if !n.survey.isAlone(path) {
+	if !n.summary.isAlone(path) {
 		key = nginxText("~^" + regexp.QuoteMeta(path) + `\z`)
 	}
 	value := nginxText(statusOf(r) + " " + strings.ReplaceAll(r.New, "$", "%24")) // $ begins a variable

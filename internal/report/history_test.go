@@ -243,7 +243,7 @@ func (h *history) undo() {
 	if undone.Open() {
 		delete(h.listed, undone.ID) // it is given up
 	}
-	h.takeBack(run, undone)
+	h.undoRun(run, undone)
 }
 
 // finishesUndo goes on with an undo, if one is not finished.
@@ -262,7 +262,7 @@ func (h *history) finishesUndo() bool {
 		h.Fatal(err)
 	}
 	if err == nil {
-		h.takeBack(h.again(run), undone)
+		h.undoRun(h.again(run), undone)
 	}
 	return true
 }
@@ -273,8 +273,8 @@ func (h *history) undoer() *undo.Undoer {
 	return u
 }
 
-// takeBack plans an undo and carries it out. It may be cut short at some request.
-func (h *history) takeBack(run, undone state.Run) {
+// undoRun plans an undo and carries it out. It may be cut short at some request.
+func (h *history) undoRun(run, undone state.Run) {
 	ctx, cancel := context.WithCancelCause(h.Context())
 	defer cancel(nil)
 	at := rapid.IntRange(1, 20).Draw(h.T, "pulled at request")

@@ -78,7 +78,7 @@ func verifiedSample() sample {
 	at := noon.Add(2 * time.Hour)
 	last := noon.Add(47 * time.Minute)
 	r.Destination = Amount{99_412, 413_869_677_112}
-	r.Verification = Verification{Level: "checksum", At: &at, Compared: 99_412, ReadBack: 99_412, Verified: 99_412, ByChecksum: 99_412, Covers: true, LastArrival: &last}
+	r.Verification = Verification{Level: "checksum", At: &at, Compared: 99_412, ComparedByChecksum: 99_412, Verified: 99_412, ByChecksum: 99_412, Covers: true, LastArrival: &last}
 	r.Skipped = []Skipped{
 		{Reason: "system_file", Message: "system file", Amount: Amount{412, 3_345_678}, Decides: "system files are always skipped; rename the file to upload it", Examples: []string{"2019/.DS_Store", "2019/spring/Thumbs.db"}},
 		{Reason: "excluded", Message: "excluded by --include or --exclude", Amount: Amount{176, 9_000_000}, Decides: "--include and --exclude", Examples: []string{"brand/old/logo.ai"}},
@@ -121,7 +121,7 @@ func failedSample() sample {
 		part(created, 4_700, 21e9), part(failed, 203, 4e9), part(conflict, 6, 1e6), part(unconfirmed, 8, 3e6), part(skipped, 83, 1e6))
 	r.Unlistable = 2
 	r.Destination = Amount{4_700, 21e9}
-	r.Verification = Verification{Level: "sample", Compared: 4_700, ReadBack: 100, Verified: 4_650, ByChecksum: 97, NotVerified: 47, Differences: 3, First: []Difference{
+	r.Verification = Verification{Level: "sample", Compared: 4_700, ComparedByChecksum: 100, Verified: 4_650, ByChecksum: 97, NotVerified: 47, Differences: 3, First: []Difference{
 		{arabic, "a1b2c3", "size", "is 12,345 B at the destination, not 12,346 B"}, {hostile, "a1b2c4", "missing", "is not at the destination"}, {long, "a1b2c5", "content", "has other content"}}}
 	at := noon.Add(-time.Hour)
 	last := noon

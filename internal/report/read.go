@@ -198,7 +198,7 @@ func (l *lists) verification(ctx context.Context, r *Report) error {
 	} else if err != nil {
 		return err
 	}
-	v.Level, v.At, v.Compared, v.ReadBack, v.Differences = last.Level, &last.At, last.Receipts, last.Contents, last.Differences
+	v.Level, v.At, v.Compared, v.ComparedByChecksum, v.Differences = last.Level, &last.At, last.Receipts, last.Contents, last.Differences
 	v.Covers = v.NotVerified == 0
 	for d, err := range l.store.Differences(ctx, last.ID) {
 		if err != nil {
@@ -222,7 +222,7 @@ func (l *lists) behind(ctx context.Context, r *Report) error {
 	if r.Run.Narrow = err == nil && rules.IsNarrow(); !r.Run.Narrow {
 		return err
 	}
-	r.LeftBehind, err = migrate.CountIncomplete(ctx, l.store, l.run.Pair.ID)
+	r.MissingFromEarlier, err = migrate.CountIncomplete(ctx, l.store, l.run.Pair.ID)
 	return err
 }
 

@@ -41,7 +41,7 @@ func TestRead(t *testing.T) {
 	if want := (report.Amount{Objects: 4, Bytes: 17}); got.Destination != want {
 		t.Errorf("at the destination: %+v, want %+v", got.Destination, want)
 	}
-	if got.Verification.Level != "checksum" || got.Verification.Compared != 3 || got.Verification.ReadBack != 3 || got.Verification.Covers {
+	if got.Verification.Level != "checksum" || got.Verification.Compared != 3 || got.Verification.ComparedByChecksum != 3 || got.Verification.Covers {
 		t.Errorf("verification: %+v", got.Verification)
 	}
 	if got.Verdict.Kind != report.Partial {

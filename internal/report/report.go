@@ -29,10 +29,10 @@ type Report struct {
 	Problems   []Problem `json:"problems"`           // objects that need attention, by state and cause, most objects first
 	Skipped    []Skipped `json:"skipped"`            // by reason, most objects first
 	Unlistable int64     `json:"unreadable_folders"` // folders that could not be read: there may be more objects
-	// LeftBehind counts objects that earlier runs with a larger selection could not process,
+	// MissingFromEarlier counts objects that earlier runs with a larger selection could not process,
 	// and no run has since. It is 0 unless Run.Narrow.
-	LeftBehind   int64        `json:"missing_from_earlier_runs"`
-	Verification Verification `json:"verification"`
+	MissingFromEarlier int64        `json:"missing_from_earlier_runs"`
+	Verification       Verification `json:"verification"`
 	// Alterations are changes to assets that existed before the run.
 	Alterations []Alteration `json:"changed_assets"`
 	Undo        Undo         `json:"undo"`
@@ -203,12 +203,12 @@ type Example struct {
 // A Verification is the result of the last comparison with the destination, and counts how
 // the present assets were verified. It covers all assets from the source, by all runs.
 type Verification struct {
-	Level       string       `json:"level"` // listing, sample or content; "none" if there was none
-	At          *time.Time   `json:"at,omitempty"`
-	Compared    int64        `json:"compared"`             // assets compared with the listing of the destination
-	ReadBack    int64        `json:"compared_by_checksum"` // of these, by checksum
-	Differences int64        `json:"differences"`
-	First       []Difference `json:"first_differences"`
+	Level              string       `json:"level"` // listing, sample or content; "none" if there was none
+	At                 *time.Time   `json:"at,omitempty"`
+	Compared           int64        `json:"compared"`             // assets compared with the listing of the destination
+	ComparedByChecksum int64        `json:"compared_by_checksum"` // of these, by checksum
+	Differences        int64        `json:"differences"`
+	First              []Difference `json:"first_differences"`
 	// Verified counts the assets whose present content the last verification found in place.
 	// ByChecksum counts those of them whose content any verification compared.
 	Verified    int64 `json:"verified"`

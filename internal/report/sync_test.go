@@ -43,16 +43,16 @@ func newSyncs(t *testing.T) *syncs {
 
 // A wish is an item of a sync, and its result.
 type wish struct {
-	key     string
-	action  state.Action
-	reason  migrate.Reason
-	ends    state.ItemState // done unless it says otherwise
-	deleted bool            // at the source
-	origin  string
+	key         string
+	action      state.Action
+	reason      migrate.Reason
+	ends        state.ItemState // done unless it says otherwise
+	deleted     bool            // at the source
+	previousKey string
 }
 
 func (w wish) item() state.Item {
-	i := state.Item{Object: sources.Object{Key: sources.Key(w.key), Size: 10}, Action: w.action, Reason: string(w.reason), State: state.ItemPlanned, Category: "c", Name: w.key, PreviousKey: sources.Key(w.origin)}
+	i := state.Item{Object: sources.Object{Key: sources.Key(w.key), Size: 10}, Action: w.action, Reason: string(w.reason), State: state.ItemPlanned, Category: "c", Name: w.key, PreviousKey: sources.Key(w.previousKey)}
 	switch {
 	case w.action == state.Skip || w.action == state.Unchanged:
 		i.State = state.ItemSkipped
@@ -78,12 +78,12 @@ func (n *syncs) sync(unchanged int64, stopped string, wishes ...wish) state.Run 
 	var former []state.Former
 	for _, w := range wishes {
 		i := w.item()
-		i.Asset = n.known[cmp.Or(w.origin, w.key)]
+		i.Asset = n.known[cmp.Or(w.previousKey, w.key)]
 		items = append(items, i)
 		page.Items = append(page.Items, state.Item{Object: sources.Object{Key: i.Key, Size: i.Size, Obstacle: i.Obstacle}})
 		switch w.action {
 		case state.Replace, state.UpdateMetadata, state.Move, state.Trash:
-			former = append(former, state.Former{Key: sources.Key(w.key), Of: sources.Key(cmp.Or(w.origin, w.key)), Asset: json.RawMessage("{}")})
+			former = append(former, state.Former{Key: sources.Key(w.key), Of: sources.Key(cmp.Or(w.previousKey, w.key)), Asset: json.RawMessage("{}")})
 		}
 	}
 	slices.SortFunc(page.Items, func(a, b state.Item) int { return cmp.Compare(a.Key, b.Key) })
@@ -118,7 +118,7 @@ func (n *syncs) carryOut(run state.Run, wishes []wish) {
 		case w.action == state.Trash:
 			o.Undone = true
 		default:
-			of := cmp.Or(w.origin, w.key)
+			of := cmp.Or(w.previousKey, w.key)
 			if n.known[of] != "" {
 				o.InsteadOf = sources.Key(of)
 			}
@@ -153,7 +153,7 @@ func (n *syncs) everything() (first, second state.Run) {
 	second = n.sync(1, "", create("new"), create("w"), fails("x"),
 		wish{key: "a", action: state.Replace, reason: migrate.ReasonContentChanged},
 		wish{key: "b", action: state.UpdateMetadata, reason: migrate.ReasonMetadataChanged},
-		wish{key: "folder/c", origin: "c", action: state.Move, reason: migrate.ReasonMoved},
+		wish{key: "folder/c", previousKey: "c", action: state.Move, reason: migrate.ReasonMoved},
 		wish{key: "d", action: state.Skip, reason: migrate.ReasonGracePeriod, deleted: true},
 		wish{key: "e", action: state.Trash, reason: migrate.ReasonGracePeriodOver, deleted: true},
 		wish{key: "f", action: state.Skip, reason: migrate.ReasonAssetDeleted},

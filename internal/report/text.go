@@ -213,7 +213,7 @@ func (t *text) verification(r Report) {
 		found = differences(v.Differences)
 	}
 	t.say(2, "%s: %s compared by %s; %s.", t.at(*v.At), assets(v.Compared), v.Method(), found)
-	if v.ByChecksum > v.ReadBack {
+	if v.ByChecksum > v.ComparedByChecksum {
 		t.say(2, "By this or an earlier verification, %s of %s were compared by checksum and have not changed since.", ui.Count(v.ByChecksum), assets(v.Verified))
 	}
 	if !v.Covers {
@@ -230,13 +230,13 @@ func (t *text) verification(r Report) {
 
 // Method says how the assets were compared.
 func (v Verification) Method() string {
-	switch v.ReadBack {
+	switch v.ComparedByChecksum {
 	case 0:
 		return "name and size"
 	case v.Compared:
 		return "name, size and checksum"
 	}
-	return "name and size, " + ui.Count(v.ReadBack) + " of them by checksum"
+	return "name and size, " + ui.Count(v.ComparedByChecksum) + " of them by checksum"
 }
 
 func (t *text) privacy(r Report) {

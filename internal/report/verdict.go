@@ -280,10 +280,10 @@ func judgeDifferences(r Report) (Verdict, bool) {
 
 // judgeBehind keeps a run with a small selection from hiding the problems of earlier runs.
 func judgeBehind(r Report) (Verdict, bool) {
-	if r.LeftBehind == 0 {
+	if r.MissingFromEarlier == 0 {
 		return Verdict{}, false
 	}
-	return Verdict{Incomplete, "Incomplete", fmt.Sprintf("This run covered only part of the source. Still missing from earlier runs: %s.", objects(r.LeftBehind)),
+	return Verdict{Incomplete, "Incomplete", fmt.Sprintf("This run covered only part of the source. Still missing from earlier runs: %s.", objects(r.MissingFromEarlier)),
 		"run the command without --include, --files-from and --limit; assetferry runs lists the earlier runs"}, true
 }
 

@@ -71,7 +71,7 @@ func TestVerdict(t *testing.T) {
 			r := verifiedSample().Report
 			at := noon.Add(time.Hour)
 			r.Results, r.Destination, r.Skipped = accounted(arrived...), Amount{100, 1000}, nil
-			r.Verification = Verification{Level: "checksum", At: &at, Compared: 100, ReadBack: 100, Verified: 100, ByChecksum: 100, Covers: true}
+			r.Verification = Verification{Level: "checksum", At: &at, Compared: 100, ComparedByChecksum: 100, Verified: 100, ByChecksum: 100, Covers: true}
 			tc.change(&r)
 			v := judge(r)
 			if v.Kind != tc.kind || !strings.Contains(v.text(), tc.says) {

@@ -11,12 +11,12 @@ import (
 
 // accessOf is an access control list that lets one more user read and write.
 func accessOf(user uint32) []byte {
-	const version, nobody = 2, 0xffffffff
+	const version, undefinedID = 2, 0xffffffff
 	list := binary.LittleEndian.AppendUint32(nil, version)
 	for _, e := range [...]struct {
 		tag, may uint16
 		id       uint32
-	}{{1, 6, nobody}, {2, 6, user}, {4, 4, nobody}, {16, 6, nobody}, {32, 0, nobody}} { // owner, user, group, mask, others
+	}{{1, 6, undefinedID}, {2, 6, user}, {4, 4, undefinedID}, {16, 6, undefinedID}, {32, 0, undefinedID}} { // owner, user, group, mask, others
 		list = binary.LittleEndian.AppendUint16(list, e.tag)
 		list = binary.LittleEndian.AppendUint16(list, e.may)
 		list = binary.LittleEndian.AppendUint32(list, e.id)

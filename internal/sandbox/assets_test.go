@@ -235,15 +235,15 @@ func TestPrivateDelivery(t *testing.T) {
 	folder := c.folder("f", "categoryId", secret)
 	a := c.upload("a.txt", "x", "folderId", folder)
 	path := strings.TrimPrefix(a["url"].(string), c.url)
-	anybody := *c
-	anybody.token = ""
-	anybody.do(401, "GET", path, nil)
+	anonymous := *c
+	anonymous.token = ""
+	anonymous.do(401, "GET", path, nil)
 	c.as("user").do(200, "GET", path, nil)
 	c.as("user", ws).do(403, "GET", path, nil)
 
 	authorize := func(token string) reply {
 		form := "--b\r\nContent-Disposition: form-data; name=\"token\"\r\n\r\n" + token + "\r\n--b--\r\n"
-		r, err := anybody.send("POST", "/categories/authorizePrivateAccess", "multipart/form-data; boundary=b", strings.NewReader(form))
+		r, err := anonymous.send("POST", "/categories/authorizePrivateAccess", "multipart/form-data; boundary=b", strings.NewReader(form))
 		if err != nil {
 			t.Fatal(err)
 		}

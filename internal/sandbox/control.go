@@ -91,7 +91,7 @@ func (c Control) order(ctx context.Context, order string, into *Status) error {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-	proof := controlMAC(c.Key, "answer", order, at.Host, stamp+"\n"+string(body))
+	mac := controlMAC(c.Key, "answer", order, at.Host, stamp+"\n"+string(body))
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -99,7 +99,7 @@ func (c Control) order(ctx context.Context, order string, into *Status) error {
 		return fmt.Errorf("%w: %w", ErrNotRunning, err)
 	case resp.StatusCode == http.StatusConflict:
 		return errors.New("this sandbox is part of another command and ends with it")
-	case resp.StatusCode != http.StatusOK || !hmac.Equal([]byte(proof), []byte(resp.Header.Get(controlSignature))):
+	case resp.StatusCode != http.StatusOK || !hmac.Equal([]byte(mac), []byte(resp.Header.Get(controlSignature))):
 		return ErrNotRunning
 	}
 	return json.Unmarshal(body, into)

@@ -49,8 +49,8 @@ func TestRestart(t *testing.T) {
 		folder := c.do(201, "POST", "/folders", object{"name": "f", "categoryId": documents}).object(t)["id"].(string)
 		a = c.upload("a.txt", "content", "folderId", folder)
 		kept = c.do(200, "PATCH", "/assets/"+a["id"].(string), object{"tags": []string{"x"}}).object(t)
-		gone := c.upload("b.txt", "gone")["id"]
-		c.do(204, "POST", "/assets/delete", []any{gone})
+		deleted := c.upload("b.txt", "gone")["id"]
+		c.do(204, "POST", "/assets/delete", []any{deleted})
 		c.do(201, "POST", "/superadmin/workspaces", object{"name": "second"})
 	})
 	checkNoLeftovers(t, dir, 1)
@@ -171,8 +171,8 @@ func startChild(t *testing.T, dir string) child {
 // kill ends the process like kill -9.
 func (c child) kill() { _ = c.process.Process.Kill() }
 
-// gone waits until nothing is left of the process.
-func (c child) gone() { _ = c.process.Wait() } // it was killed, which is an error
+// waitForExit waits until nothing is left of the process.
+func (c child) waitForExit() { _ = c.process.Wait() } // it was killed, which is an error
 
 // uploadUntilKilled gives the names of the uploads that got their answer.
 func uploadUntilKilled(t *testing.T, dir string) map[string]bool {
@@ -202,6 +202,6 @@ func uploadUntilKilled(t *testing.T, dir string) map[string]bool {
 		})
 	}
 	clients.Wait()
-	c.gone()
+	c.waitForExit()
 	return confirmed
 }

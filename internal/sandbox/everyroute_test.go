@@ -187,7 +187,7 @@ func TestFaultsBeforeAndAfterEveryChange(t *testing.T) {
 // makeChangeable fills a directory.
 func makeChangeable(t *testing.T, dir string) changeable {
 	t.Helper()
-	g := guard(t, start(t, sandbox.Options{Dir: dir}))
+	g := newGuarded(t, start(t, sandbox.Options{Dir: dir}))
 	w := changeable{guarded: g}
 	w.workspace = g.do(201, "POST", "/superadmin/workspaces", object{"name": "w"}).object(t)["id"].(string)
 	w.group = g.do(201, "POST", "/admin/groups", object{"name": "g"}).object(t)["id"].(string)

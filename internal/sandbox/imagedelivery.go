@@ -149,7 +149,7 @@ func latest(a, b time.Time) time.Time {
 // tooLargeToShow returns the error for a valid image that needs more memory than the sandbox
 // uses for images.
 func tooLargeToShow(a records.Asset) *problem.Problem {
-	return problem.Refuse(http.StatusNotFound, "Decoding the image %q needs more than the %d MB that the sandbox uses for images.", a.ID, int64(pixels.Budget)>>20)
+	return problem.Refuse(http.StatusNotFound, "Decoding the image %q needs more than the %d MB that the sandbox uses for images.", a.ID, int64(pixels.MemoryLimit)>>20)
 }
 
 // noRendition returns the error for an asset without an image. The status is a guess.

@@ -180,9 +180,9 @@ func TestThumbs(t *testing.T) {
 	}
 	c.do(404, "GET", path+"200.jpg", nil)
 	c.do(404, "GET", "/assets/none/thumbs/200.png", nil)
-	anybody := *c
-	anybody.token = ""
-	anybody.do(401, "GET", path+"200.png", nil)
+	anonymous := *c
+	anonymous.token = ""
+	anonymous.do(401, "GET", path+"200.png", nil)
 }
 
 func TestPrivateImages(t *testing.T) {

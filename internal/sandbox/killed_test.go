@@ -118,7 +118,7 @@ func liveUntilKilled(t *testing.T, dir string, round int) (lives []*life) {
 		})
 	}
 	clients.Wait()
-	c.gone()
+	c.waitForExit()
 	return lives
 }
 

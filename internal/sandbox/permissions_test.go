@@ -25,10 +25,10 @@ type guarded struct {
 
 func startGuarded(t testing.TB) *guarded {
 	t.Helper()
-	return guard(t, start(t, sandbox.Options{}))
+	return newGuarded(t, start(t, sandbox.Options{}))
 }
 
-func guard(t testing.TB, c *client) *guarded {
+func newGuarded(t testing.TB, c *client) *guarded {
 	t.Helper()
 	g := &guarded{client: c}
 	g.category = g.client.category("Documents")
@@ -166,7 +166,7 @@ func restoreTo(g *guarded) any {
 }
 
 // openRoutes are those for users that know no category, or leave out what may
-// not be seen; TestListsLeaveOut and
+// not be seen; TestListsOmitForbidden and
 // TestSearchStaysWithinBounds look.
 func openRoutes() []string {
 	return []string{
@@ -238,8 +238,8 @@ func (r guardedRoute) check(t *testing.T) {
 	}
 }
 
-// Whoever may not enter a category does not find it, nor what is in it, in lists.
-func TestListsLeaveOut(t *testing.T) {
+// Lists omit categories that a user may not access, and their content.
+func TestListsOmitForbidden(t *testing.T) {
 	g := startGuarded(t)
 	g.upload("p.png", "p", "categoryId", g.client.category("Images"))
 	u := g.member([]string{g.client.category("Images")}, "category:access")

@@ -57,7 +57,7 @@ func (p *processor) nextStep() <-chan struct{} {
 	return p.step
 }
 
-func (p *processor) tell() {
+func (p *processor) signalStep() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	close(p.step)
@@ -100,7 +100,7 @@ func (s *Server) process(ctx context.Context) {
 			wait = broken
 		}
 		if wait == 0 {
-			s.processor.tell()
+			s.processor.signalStep()
 			continue
 		}
 		timer := time.NewTimer(wait)

@@ -21,7 +21,7 @@ func (s *Server) replaceAsset(c *call) error {
 		return err
 	}
 	f := &form{}
-	f.settle = func(bool) error { return sameExtension(a, f.extension) }
+	f.checkPlace = func(bool) error { return sameExtension(a, f.extension) }
 	a, err = s.take(c, f, func() (records.Asset, error) { return s.revise(c, a, f.extension, f.Stored) })
 	if err != nil {
 		return err

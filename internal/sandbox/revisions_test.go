@@ -65,7 +65,7 @@ func TestReplaceInPlace(t *testing.T) {
 	}
 }
 
-func TestReplacedImageIsProcessedAnew(t *testing.T) {
+func TestReplacedImageIsProcessedAgain(t *testing.T) {
 	clock := newClock()
 	c := start(t, sandbox.Options{Now: clock.now, ProcessingDelay: time.Minute})
 	picture := func(width int) string {

@@ -156,18 +156,18 @@ func TestTransferInBulk(t *testing.T) {
 	there := c.category("Documents", "workspaceId="+ws)
 	text := c.upload("a.txt", "x", "categoryId", documents)["id"].(string)
 	again := c.upload("b.txt", "x", "categoryId", documents)["id"].(string)
-	gone := c.upload("c.txt", "x", "categoryId", documents)["id"].(string)
-	c.do(204, "POST", "/assets/trash", []string{gone})
+	trashed := c.upload("c.txt", "x", "categoryId", documents)["id"].(string)
+	c.do(204, "POST", "/assets/trash", []string{trashed})
 	other := c.tryUpload("/assets?workspaceId="+ws, "d.txt", "x").object(t)["id"].(string)
 	folder := c.folder("f", "categoryId", documents)
 	all := func(target object) object {
 		return object{"target": target, "assetsActions": []object{
-			{"assetId": text}, {"assetId": gone}, {"assetId": "none"}, {"assetId": other}, {"assetId": again},
+			{"assetId": text}, {"assetId": trashed}, {"assetId": "none"}, {"assetId": other}, {"assetId": again},
 		}}
 	}
 	for _, how := range []string{"copy", "move"} {
 		failed := c.do(207, "POST", "/assets/"+how, all(object{"categoryId": images})).object(t)
-		want := object{text: 400.0, again: 400.0, gone: 404.0, "none": 404.0, other: 404.0}
+		want := object{text: 400.0, again: 400.0, trashed: 404.0, "none": 404.0, other: 404.0}
 		if fmt.Sprint(failed) != fmt.Sprint(want) {
 			t.Errorf("%s: failed %v, want %v", how, failed, want)
 		}
@@ -178,7 +178,7 @@ func TestTransferInBulk(t *testing.T) {
 		c.do(400, "POST", "/assets/"+how, []string{})
 	}
 	failed := c.do(207, "POST", "/assets/move", all(object{"folderId": folder})).object(t)
-	if fmt.Sprint(failed) != fmt.Sprint(object{gone: 404.0, "none": 404.0, other: 404.0}) {
+	if fmt.Sprint(failed) != fmt.Sprint(object{trashed: 404.0, "none": 404.0, other: 404.0}) {
 		t.Errorf("failed: %v", failed)
 	}
 	if got := column(c.get("/assets?folderId="+folder), "id"); !slices.Equal(got, []string{text, again}) {

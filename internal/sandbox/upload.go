@@ -34,9 +34,9 @@ type form struct {
 	hasFile              bool
 	name, extension      string
 	draft                contents.Draft
-	// settle checks whether the file may come: before it is read, and once the
-	// whole form has arrived, as fields may also follow the file.
-	settle func(complete bool) error
+	// checkPlace checks whether the place accepts the file: before the file is read, and when the
+	// whole form is read, because fields may follow the file.
+	checkPlace func(complete bool) error
 	records.Stored
 }
 
@@ -47,11 +47,11 @@ func (s *Server) uploadAsset(c *call) error {
 		return err
 	}
 	f := &form{}
-	f.settle = func(complete bool) error {
+	f.checkPlace = func(complete bool) error {
 		if !complete && f.categoryID == nil && f.folderID == nil {
 			return nil
 		}
-		return s.settlePlace(c, ws, f)
+		return s.resolvePlace(c, ws, f)
 	}
 	a, err := s.take(c, f, func() (records.Asset, error) { return s.createAsset(c, f) })
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *Server) receive(c *call, f *form) error {
 	if !f.hasFile {
 		return problem.Refuse(http.StatusBadRequest, "The form has no part %q with a file name.", "file")
 	}
-	if err := f.settle(true); err != nil {
+	if err := f.checkPlace(true); err != nil {
 		return err
 	}
 	return c.finish()
@@ -166,7 +166,7 @@ func (s *Server) receiveFile(c *call, f *form, part io.Reader, file string) erro
 	if err := s.checkAdmitted(c, f.extension); err != nil {
 		return err
 	}
-	err := f.settle(false)
+	err := f.checkPlace(false)
 	if err != nil {
 		return err
 	}
@@ -199,10 +199,10 @@ func (s *Server) look(f *form) error {
 	return s.options.Limits.CheckPixels(f.Picture)
 }
 
-// settlePlace finds the category or folder of an upload and holds the extension
+// resolvePlace finds the category or folder of an upload and holds the extension
 // against it. Where neither is named, the first category that takes the
 // extension is chosen: a guess, since at least one client names neither.
-func (s *Server) settlePlace(c *call, workspace string, f *form) (err error) {
+func (s *Server) resolvePlace(c *call, workspace string, f *form) (err error) {
 	if f.placed {
 		return nil
 	}

@@ -222,7 +222,7 @@ func assetCount(t *testing.T, s *sandbox.Server) (n int) {
 	return n
 }
 
-func TestUploadIsCommittedThoughTheClientHasGone(t *testing.T) {
+func TestUploadIsCommittedAfterTheClientDisconnects(t *testing.T) {
 	s := newServer(t, sandbox.Options{})
 	body, contentType := form(t, "a.txt", []byte("x"))
 	ctx, cancel := context.WithCancel(t.Context())

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestGuard(t *testing.T) {
+func TestEscapeFormula(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "a": "a", "'": "'", "'a": "'a", " =1": " =1", "a=1": "a=1",
 		"=1": "'=1", "+1": "'+1", "-1": "'-1", "@a": "'@a", "\t=1": "'\t=1", "\r=1": "'\r=1", "\n=1": "'\n=1", "＝1": "'＝1", "＠a": "'＠a",

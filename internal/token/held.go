@@ -10,26 +10,26 @@ import (
 type held struct {
 	unknownLife time.Duration // how long a token without exp is used
 
-	turn   chan struct{} // holds one element while nobody touches what is below
+	lock   chan struct{} // holds one element while it is unlocked; protects the fields below
 	cached Secret
 	until  time.Time
 	from   time.Time
 }
 
 func newHeld(unknownLife time.Duration) held {
-	h := held{unknownLife: unknownLife, turn: make(chan struct{}, 1)}
-	h.turn <- struct{}{}
+	h := held{unknownLife: unknownLife, lock: make(chan struct{}, 1)}
+	h.lock <- struct{}{}
 	return h
 }
 
 // get returns the token or obtains another one, one call at a time.
 func (h *held) get(ctx context.Context, now func() time.Time, another func() (Secret, error)) (Secret, error) {
 	select {
-	case <-h.turn:
+	case <-h.lock:
 	case <-ctx.Done():
 		return Secret{}, context.Cause(ctx)
 	}
-	defer func() { h.turn <- struct{}{} }()
+	defer func() { h.lock <- struct{}{} }()
 	if at := now(); !h.cached.IsEmpty() && at.Before(h.until) && !at.Before(h.from) {
 		return h.cached, nil
 	}
@@ -43,8 +43,8 @@ func (h *held) get(ctx context.Context, now func() time.Time, another func() (Se
 }
 
 func (h *held) forget() {
-	<-h.turn
-	defer func() { h.turn <- struct{}{} }()
+	<-h.lock
+	defer func() { h.lock <- struct{}{} }()
 	h.cached = Secret{}
 }
 

@@ -7,7 +7,7 @@ import (
 	"assetferry/internal/event"
 )
 
-func TestForecast(t *testing.T) {
+func TestEstimateText(t *testing.T) {
 	for want, f := range map[string]*event.PlanEstimate{
 		"1,234 requests":                        {Requests: 1234},
 		"7 requests, between 1.2 and 3.4 hours": {Requests: 7, Low: new(event.Seconds(72 * time.Minute)), High: new(event.Seconds(204 * time.Minute))},

@@ -48,7 +48,7 @@ func (d Collector) TableFields(ctx context.Context, run state.Run, key sources.K
 
 // UsesSource reports whether the mapping uses a metadata source.
 func (d Collector) UsesSource(from metadata.Source) bool {
-	return slices.Contains(d.Mapping.Origins(), from)
+	return slices.Contains(d.Mapping.Sources(), from)
 }
 
 // embedded are the metadata sources for which the content has to be looked at.
@@ -248,7 +248,7 @@ func (d Collector) AccountForFields(o sources.Object, found metadata.Found) (fie
 }
 
 // UsesMetadata reports whether the mapping uses any metadata source.
-func (d Collector) UsesMetadata() bool { return len(d.Mapping.Origins()) > 0 }
+func (d Collector) UsesMetadata() bool { return len(d.Mapping.Sources()) > 0 }
 
 // DescriptionFrom returns what the source has with the object of a reader; nil if the source keeps
 // nothing.

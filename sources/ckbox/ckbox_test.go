@@ -94,8 +94,8 @@ func keys(tb testing.TB, s sources.Source) (keys []string) {
 func TestEqualNames(t *testing.T) {
 	w := newWorkspace("Images", "Images", "A/B", "A_B")
 	one := w.folder(0, "one")
-	twin := w.addFolder(0, "", "one")
-	for _, folder := range []string{"", one, twin} {
+	namesake := w.addFolder(0, "", "one")
+	for _, folder := range []string{"", one, namesake} {
 		for range 3 {
 			w.add(0, folder, "same", "jpg", []byte(fmt.Sprint(w.made)))
 		}

@@ -28,7 +28,7 @@ type workspace struct {
 	assets     map[string]assets.Asset
 	contents   map[string][]byte
 	made       int  // makes IDs and times
-	gone       bool // the whole of it
+	deleted    bool // the whole workspace
 }
 
 func newWorkspace(categories ...string) *workspace {
@@ -84,7 +84,7 @@ func (w *workspace) add(category int, folder, name, extension string, content []
 func (w *workspace) put(key string, content []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.gone = false
+	w.deleted = false
 	dir, name := "", key
 	if i := strings.LastIndexByte(key, '/'); i >= 0 {
 		dir, name = key[:i], key[i+1:]
@@ -120,14 +120,14 @@ func (w *workspace) remove(key string) error {
 func (w *workspace) vanish() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.gone = true
+	w.deleted = true
 	return nil
 }
 
 func (w *workspace) Categories(ctx context.Context) iter.Seq2[assets.Category, error] {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.gone {
+	if w.deleted {
 		return func(yield func(assets.Category, error) bool) { yield(assets.Category{}, fs.ErrNotExist) }
 	}
 	return within(ctx, slices.Clone(w.categories))

@@ -68,7 +68,7 @@ func law(t *testing.T, knobs ckfindertest.Knobs, start string) {
 				c.RemoveAll(prefix)
 				return nil
 			},
-			Settle: src.CloseIdleConnections,
+			StopBackground: src.CloseIdleConnections,
 		}
 	}, sourcetest.Storable(storable), sourcetest.Many(500))
 }

@@ -149,7 +149,7 @@ func (w *walk) list(ctx context.Context, at place) error {
 		if err := w.excuse(ctx, at, err); err != nil {
 			return err
 		}
-		if w.isGone(ctx, at, err) {
+		if w.isRemoved(ctx, at, err) {
 			return nil
 		}
 		if err := w.obstacle(ctx, at.prefix, sources.UnreadableDirectory); err != nil {
@@ -201,9 +201,9 @@ func (s *Source) excuse(ctx context.Context, kind string, err error) error {
 	return nil
 }
 
-// isGone reports whether a folder that was not found has been removed since it was listed. A name
+// isRemoved reports whether a folder that was not found has been removed since it was listed. A name
 // that the connector lists but does not find is not removed.
-func (w *walk) isGone(ctx context.Context, at place, err error) bool {
+func (w *walk) isRemoved(ctx context.Context, at place, err error) bool {
 	if !errors.Is(err, fs.ErrNotExist) || at.path == "/" {
 		return false
 	}

@@ -26,8 +26,8 @@ func library(t *testing.T) *ckfindertest.Connector {
 	return c
 }
 
-// told lists a source as keys, with obstacles behind them.
-func told(t *testing.T, src sources.Source) ([]string, error) {
+// listLines lists a source as keys, with obstacles behind them.
+func listLines(t *testing.T, src sources.Source) ([]string, error) {
 	t.Helper()
 	objects, err := list(t, src)
 	var all []string
@@ -44,8 +44,8 @@ func told(t *testing.T, src sources.Source) ([]string, error) {
 // What is refused while the session is alive is an obstacle, and the rest is listed.
 func TestObstacles(t *testing.T) {
 	all := []string{"Files/a.txt", "Images/a.jpg", "Images/a/b.jpg", "Images/a/c/d.jpg", "Images/e/f.jpg", "Images/g.jpg"}
-	without := func(gone string, instead ...string) []string {
-		rest := slices.DeleteFunc(slices.Clone(all), func(k string) bool { return strings.HasPrefix(k, gone) })
+	without := func(prefix string, instead ...string) []string {
+		rest := slices.DeleteFunc(slices.Clone(all), func(k string) bool { return strings.HasPrefix(k, prefix) })
 		rest = append(rest, instead...)
 		slices.Sort(rest)
 		return rest
@@ -101,7 +101,7 @@ func TestObstacles(t *testing.T) {
 			c := library(t)
 			test.change(c)
 			slices.Sort(test.want)
-			got, err := told(t, newSource(t, c, ""))
+			got, err := listLines(t, newSource(t, c, ""))
 			slices.Sort(got)
 			if err != nil || !slices.Equal(got, test.want) {
 				t.Errorf("%q, %v, want %q", got, err, test.want)
@@ -152,7 +152,7 @@ func TestOddAnswers(t *testing.T) {
 		c := library(t)
 		c.Set(ckfindertest.Knobs{Session: "of-the-test"})
 		c.Wrap(instead(command("GetFiles"), says(answer)))
-		_, err := told(t, newSource(t, c, "?type=Images"))
+		_, err := listLines(t, newSource(t, c, "?type=Images"))
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "of-the-test") {
 			t.Errorf("%s: %v, want %s", answer, err, want)
 		}
@@ -171,7 +171,7 @@ func TestOddResourceTypes(t *testing.T) {
 	} {
 		c := library(t)
 		c.Wrap(instead(command("Init"), says(answer)))
-		if _, err := told(t, newSource(t, c, "")); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := listLines(t, newSource(t, c, "")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", answer, err, want)
 		}
 	}
@@ -181,7 +181,7 @@ func TestOddResourceTypes(t *testing.T) {
 // what comes then could be the file that is asked for last.
 func TestSessionEnds(t *testing.T) {
 	for name, knobs := range map[string]ckfindertest.Knobs{
-		"error 500": {}, "a page": {LoginPage: true}, "a redirect": {LoginRedirect: true}, "nothing to be seen": {EmptyForNobody: true}, "errors of status 200": {StatusOK: true},
+		"error 500": {}, "a page": {LoginPage: true}, "a redirect": {LoginRedirect: true}, "nothing to be seen": {EmptyWithoutSession: true}, "errors of status 200": {StatusOK: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for requests := range 20 {
@@ -212,7 +212,7 @@ func endSession(t *testing.T, c *ckfindertest.Connector, knobs ckfindertest.Knob
 			next.ServeHTTP(w, r)
 		})
 	})
-	_, err := told(t, newSource(t, c, ""))
+	_, err := listLines(t, newSource(t, c, ""))
 	ended := requests > 0 && asked.Load() >= int64(requests)
 	e, ok := errors.AsType[*sources.Error](err)
 	if ended && (!ok || !sources.IsAuth(err) || !strings.Contains(e.Hint, "update ASSETFERRY_SOURCE_HEADERS")) || !ended && err != nil {
@@ -234,7 +234,7 @@ func TestFolderVanishes(t *testing.T) {
 			next.ServeHTTP(w, r)
 		})
 	})
-	got, err := told(t, newSource(t, c, "?type=Images"))
+	got, err := listLines(t, newSource(t, c, "?type=Images"))
 	if want := []string{"a.jpg", "a/b.jpg", "a/c/d.jpg", "g.jpg"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, %v, want %q", got, err, want)
 	}
@@ -257,7 +257,7 @@ func TestListingIsTriedAgain(t *testing.T) {
 			}
 		})
 	})
-	if got, err := told(t, newSource(t, c, "?type=Files")); err != nil || !slices.Equal(got, []string{"a.txt"}) {
+	if got, err := listLines(t, newSource(t, c, "?type=Files")); err != nil || !slices.Equal(got, []string{"a.txt"}) {
 		t.Errorf("%q, %v", got, err)
 	}
 }

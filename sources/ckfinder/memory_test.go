@@ -29,7 +29,7 @@ func TestMemoryOfHostileAnswers(t *testing.T) {
 			c.Wrap(instead(command("GetFiles"), answer))
 			s := newSource(t, c, "?type=Images")
 			var err error
-			peak := hostiletest.Peak(t, func() { _, err = told(t, s) })
+			peak := hostiletest.Peak(t, func() { _, err = listLines(t, s) })
 			t.Logf("%s: %.1f MB: %.150v", name, float64(peak)/(1<<20), err)
 			if err == nil && name != "fitting" || peak > hostiletest.Most {
 				t.Errorf("%.1f MB over idle, %v", float64(peak)/(1<<20), err)
@@ -52,7 +52,7 @@ func TestAnswerThatTrickles(t *testing.T) {
 	s.GiveUpAfter(100 * time.Millisecond)
 	ended := make(chan error)
 	go func() {
-		_, err := told(t, s)
+		_, err := listLines(t, s)
 		ended <- err
 	}()
 	select {

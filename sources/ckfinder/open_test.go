@@ -32,8 +32,8 @@ func isRead(r *http.Request) bool {
 	return r.URL.Query().Has("fileName") && r.Header.Get("Range") != "bytes=0-0"
 }
 
-// cutting breaks the first answers with content off, after some bytes each; told after each.
-func cutting(times int64, after int, told func()) func(http.Handler) http.Handler {
+// cutting breaks the first answers with content off, after some bytes each, and calls onCut after each.
+func cutting(times int64, after int, onCut func()) func(http.Handler) http.Handler {
 	var cuts atomic.Int64
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -50,8 +50,8 @@ func cutting(times int64, after int, told func()) func(http.Handler) http.Handle
 			body := got.Body.Bytes()
 			_, _ = w.Write(body[:min(after, len(body)-1)])
 			_ = http.NewResponseController(w).Flush()
-			if told != nil {
-				told()
+			if onCut != nil {
+				onCut()
 			}
 			panic(http.ErrAbortHandler)
 		})

@@ -39,7 +39,7 @@ func (w *walk) look(d *directory, name string) entry {
 // lists names that it does not find. Only the former is deleted.
 func (w *walk) find(d *directory, name string) (entry, error) {
 	e := w.look(d, name)
-	if !e.isGone() {
+	if !e.isMissing() {
 		return e, nil
 	}
 	listed, err := w.isListed(d, name)
@@ -50,20 +50,20 @@ func (w *walk) find(d *directory, name string) (entry, error) {
 	return e, err
 }
 
-// isGone reports whether the entry itself, not the target of its link, is missing.
-func (e entry) isGone() bool { return !e.link && !e.listed && errors.Is(e.err, fs.ErrNotExist) }
+// isMissing reports whether the entry itself, not the target of its link, is missing.
+func (e entry) isMissing() bool { return !e.link && !e.listed && errors.Is(e.err, fs.ErrNotExist) }
 
 // isUnknown reports whether the entry exists but its type is unknown.
 func (e entry) isUnknown() bool {
 	if e.link {
-		return e.err != nil && !leadsNowhere(e.err)
+		return e.err != nil && !isBrokenLink(e.err)
 	}
-	return e.err != nil && !e.isGone()
+	return e.err != nil && !e.isMissing()
 }
 
-// leadsNowhere reports whether an error of a followed link concerns the link, and not access to its
+// isBrokenLink reports whether an error of a followed link concerns the link, and not access to its
 // target. os.Root has no specific error for a link that leads out of the root.
-func leadsNowhere(err error) bool {
+func isBrokenLink(err error) bool {
 	_, isSystem := errors.AsType[syscall.Errno](err)
 	return !isSystem || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENOTDIR)
 }

@@ -33,14 +33,14 @@ func TestDirectoryThatFailsHalfWay(t *testing.T) {
 		z      = sources.Object{Key: "z"}
 	)
 	for name, test := range map[string]struct {
-		top  bool // the root fails, not "dir"
-		gone bool // "dir" is removed
-		err  error
-		want []sources.Object
-		fail bool
+		top     bool // the root fails, not "dir"
+		removed bool // "dir" is removed
+		err     error
+		want    []sources.Object
+		fail    bool
 	}{
 		"an entry's trouble": {err: syscall.EIO, want: []sources.Object{hidden, a, b, z}},
-		"removed meanwhile":  {gone: true, err: fs.ErrNotExist, want: []sources.Object{z}},
+		"removed meanwhile":  {removed: true, err: fs.ErrNotExist, want: []sources.Object{z}},
 		"not found":          {err: fs.ErrNotExist, want: []sources.Object{hidden, a, b, z}},
 		"our own trouble":    {err: syscall.EMFILE, fail: true},
 		"at the top":         {top: true, err: syscall.EIO, fail: true},
@@ -52,7 +52,7 @@ func TestDirectoryThatFailsHalfWay(t *testing.T) {
 					return readDirectory(root)
 				}
 				names := []string{"b", "a"}
-				if test.gone {
+				if test.removed {
 					names = nil
 					if err := os.RemoveAll(path); err != nil {
 						return nil, err

@@ -137,7 +137,7 @@ func TestOffsetsOutOfRange(t *testing.T) {
 	}
 }
 
-func TestErrorsTellWhatAndWhere(t *testing.T) {
+func TestErrorsReportWhatAndWhere(t *testing.T) {
 	tree := newTree(t)
 	tree.write("dir/file", []byte("content"))
 	src := tree.source(local.Options{})

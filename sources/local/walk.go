@@ -109,7 +109,7 @@ func (w *walk) visit(d *directory, name string) (isDirectory bool, err error) {
 	switch {
 	case err != nil:
 		return false, err
-	case e.isGone(), w.excluded.has(key, e.info):
+	case e.isMissing(), w.excluded.has(key, e.info):
 		return false, nil
 	case e.isUnknown():
 		return true, w.obstacle(key, sources.Unreadable)

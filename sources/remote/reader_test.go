@@ -17,11 +17,11 @@ import (
 const alphabet = "abcdefghijklmnopqrstuvwxyz"
 
 var (
-	errReset  = errors.New("connection reset")
-	errOdd    = errors.New("another part than was asked for")
-	errRefuse = errors.New("404 Not Found")
-	errLong   = errors.New("too long")
-	errTold   = errors.New("told by the source")
+	errReset    = errors.New("connection reset")
+	errOdd      = errors.New("another part than was asked for")
+	errRefuse   = errors.New("404 Not Found")
+	errLong     = errors.New("too long")
+	errReported = errors.New("reported by the source")
 )
 
 // A connection is what one connection brings: a part of the content and how it ends, or why
@@ -84,7 +84,7 @@ func TestReader(t *testing.T) {
 		"odd once":                    {connections: []connection{{refused: &Cut{errOdd}}, whole}, want: alphabet, asked: "0 0"},
 		"odd after a cut":             {connections: []connection{{until: 5}, {refused: &Cut{errOdd}}, whole}, want: alphabet, asked: "0 5 5"},
 		"odd again and again":         {connections: []connection{{refused: &Cut{errOdd}}, {refused: &Cut{errOdd}}, {refused: &Cut{errOdd}}, {refused: &Cut{errOdd}}, {refused: &Cut{errOdd}}}, open: errOdd, asked: "0 0 0 0 0"},
-		"told by the source":          {connections: []connection{{until: 5}, {refused: errRefuse}}, change: func(c *Content) { c.Fail = func(err error) error { return fmt.Errorf("%w: %w", errTold, err) } }, want: "abcde", err: errTold, asked: "0 5"},
+		"reported by the source":      {connections: []connection{{until: 5}, {refused: errRefuse}}, change: func(c *Content) { c.Fail = func(err error) error { return fmt.Errorf("%w: %w", errReported, err) } }, want: "abcde", err: errReported, asked: "0 5"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestReaderIsCancelled(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cause := errors.New("enough")
 				ctx, stop := context.WithCancelCause(t.Context())
-				r, err := Open(ctx, Content{Size: 26, Fail: func(error) error { return errTold }, Connect: func(int64) (*Body, error) {
+				r, err := Open(ctx, Content{Size: 26, Fail: func(error) error { return errReported }, Connect: func(int64) (*Body, error) {
 					ctx, cancel := context.WithCancelCause(ctx)
 					return Watch(&script{strings.NewReader(alphabet[:until]), connection{stalls: true}, ctx}, cancel), nil
 				}}, 0)

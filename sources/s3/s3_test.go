@@ -36,11 +36,11 @@ func TestSource(t *testing.T) {
 				}
 				src := b.source()
 				return sourcetest.Fixture{
-					Source: src,
-					Put:    func(f sourcetest.File) error { return b.put(f.Key, f.Content) },
-					Remove: b.remove,
-					Vanish: func() error { return b.backend.ForceDeleteBucket(b.name) },
-					Settle: src.CloseIdleConnections,
+					Source:         src,
+					Put:            func(f sourcetest.File) error { return b.put(f.Key, f.Content) },
+					Remove:         b.remove,
+					Vanish:         func() error { return b.backend.ForceDeleteBucket(b.name) },
+					StopBackground: src.CloseIdleConnections,
 				}
 			}, sourcetest.Storable(storable))
 		})

@@ -23,7 +23,7 @@ func contentCases() []testCase {
 		{"reads zero bytes", readsZero},
 		{"reads what was stored", readsStored},
 		{"refuses another version", refusesOther},
-		{"refuses a deleted object", refusesGone},
+		{"refuses a deleted object", refusesRemoved},
 		{"does not mix versions", doesNotMix},
 		{"lists current objects", walksAfresh},
 		{"allows parallel use", usedByMany},
@@ -132,7 +132,7 @@ func refusesOther(ctx context.Context, s suite) error {
 	return nil
 }
 
-func refusesGone(ctx context.Context, s suite) error {
+func refusesRemoved(ctx context.Context, s suite) error {
 	c, err := s.changing(ctx, []byte("old"))
 	if err != nil {
 		return err

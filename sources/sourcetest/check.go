@@ -14,7 +14,7 @@ import (
 // and read three times.
 func Check(ctx context.Context, src sources.Source, want ...sources.Key) error {
 	var errs []error
-	f := Fixture{Source: src, Settle: func() {}}
+	f := Fixture{Source: src, StopBackground: func() {}}
 	for _, l := range laws() {
 		if err := l.check(ctx, f); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", l.name, err))

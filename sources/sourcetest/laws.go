@@ -29,7 +29,7 @@ func laws() []law {
 		{"resumes after every key", resumes},
 		{"stops when the loop ends", stops},
 		{"leaves nothing running", leavesNothing},
-		{"returns the cause of cancellation", tellsCause},
+		{"returns the cause of cancellation", reportsCause},
 		{"an error is last", errorIsLast},
 		{"an error comes without an object", errorIsAlone},
 		{"objects are plain values", plainValues},
@@ -101,13 +101,13 @@ func stops(ctx context.Context, f Fixture) error {
 
 func leavesNothing(ctx context.Context, f Fixture) error {
 	list(ctx, f.Source, "", nil) // start permanent goroutines of the source
-	f.Settle()
+	f.StopBackground()
 	before := goleak.IgnoreCurrent()
 	err := breakEverywhere(ctx, f.Source, func(int, trace) error { return nil })
 	if err != nil {
 		return err
 	}
-	f.Settle()
+	f.StopBackground()
 	return goleak.Find(before)
 }
 
@@ -124,9 +124,9 @@ func breakEverywhere(ctx context.Context, src sources.Source, check func(n int, 
 	return nil
 }
 
-// tellsCause requires the cause even after the last object, because the consumer does not know that
+// reportsCause requires the cause even after the last object, because the consumer does not know that
 // it was the last one.
-func tellsCause(ctx context.Context, f Fixture) error {
+func reportsCause(ctx context.Context, f Fixture) error {
 	cause := errors.New("cancelled by the suite")
 	count := len(list(ctx, f.Source, "", nil).objects)
 	for _, at := range []int{0, 1, count / 2, count} {

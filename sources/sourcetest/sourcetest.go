@@ -28,9 +28,9 @@ type Fixture struct {
 	Remove func(sources.Key) error
 	// Vanish removes the source itself.
 	Vanish func() error
-	// Settle ends background work, such as idle connections, before goroutines are
+	// StopBackground ends background work, such as idle connections, before goroutines are
 	// counted.
-	Settle func()
+	StopBackground func()
 }
 
 // An Option is a property of an adapter.
@@ -97,8 +97,8 @@ func (s suite) fixture(files []File) (Fixture, []File) {
 		})
 	}
 	f := s.create(s.tb, files)
-	if f.Settle == nil {
-		f.Settle = func() {}
+	if f.StopBackground == nil {
+		f.StopBackground = func() {}
 	}
 	return f, files
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A refusal whose text never comes holds nobody up.
-func TestDropWaitsForNobody(t *testing.T) {
+// A refusal without the end of its text does not block a request.
+func TestDropDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
 		defer w.Close()

@@ -87,7 +87,7 @@ func lawful(tb testing.TB, name string, columns []string, files []sourcetest.Fil
 			write()
 			return nil
 		},
-		Vanish: func() error { return os.Remove(m.table) },
-		Settle: s.CloseIdleConnections,
+		Vanish:         func() error { return os.Remove(m.table) },
+		StopBackground: s.CloseIdleConnections,
 	}
 }

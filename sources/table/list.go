@@ -91,7 +91,7 @@ type ahead struct {
 func (s *Source) ahead(ctx context.Context, n *snapshot, after sources.Key) ahead {
 	ctx, cancel := context.WithCancel(ctx)
 	results := make(chan *result, 2*s.options.Connections)
-	turns := make(chan struct{}, s.options.Connections)
+	slots := make(chan struct{}, s.options.Connections)
 	var all sync.WaitGroup
 	all.Go(func() {
 		defer close(results)
@@ -100,9 +100,9 @@ func (s *Source) ahead(ctx context.Context, n *snapshot, after sources.Key) ahea
 			if err == nil {
 				s.resolve(ctx, n, same, r, func(ask func()) {
 					r.ready = make(chan struct{})
-					turns <- struct{}{}
+					slots <- struct{}{}
 					all.Go(func() {
-						defer func() { <-turns; close(r.ready) }()
+						defer func() { <-slots; close(r.ready) }()
 						ask()
 					})
 				})

@@ -245,11 +245,11 @@ func TestReadersDescribe(t *testing.T) {
 func TestHeadersGoToOneHost(t *testing.T) {
 	headers, err := remote.ParseHeaders("X-Api-Key: hush-hush")
 	must(t, err)
-	told := func(o *table.Options) { o.Headers = headers }
+	withHeaders := func(o *table.Options) { o.Headers = headers }
 	m := newManager(t, "t.csv")
 	other := newManager(t, "t.csv")
 	m.export([]string{"url"}, []string{m.put("a.jpg", []byte("x"))})
-	s := m.source(told)
+	s := m.source(withHeaders)
 	_, err = read(t, s, one(t, s), 0)
 	must(t, err)
 	for _, r := range m.asked() {
@@ -259,11 +259,11 @@ func TestHeadersGoToOneHost(t *testing.T) {
 	}
 
 	m.export([]string{"url"}, []string{m.put("a.jpg", []byte("x"))}, []string{other.put("b.jpg", []byte("x"))})
-	_, err = m.open(told)
+	_, err = m.open(withHeaders)
 	if e, ok := errors.AsType[*table.HostsError](err); !ok || len(e.Hosts) != 2 {
 		t.Errorf("got %v", err)
 	}
-	s = m.source(told, func(o *table.Options) { o.Hosts = []string{strings.TrimPrefix(other.server.URL, "http://")} })
+	s = m.source(withHeaders, func(o *table.Options) { o.Hosts = []string{strings.TrimPrefix(other.server.URL, "http://")} })
 	if _, err = list(t, s); err != nil {
 		t.Fatal(err)
 	}

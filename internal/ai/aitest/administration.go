@@ -178,9 +178,9 @@ func refusesOthers(t *testing.T, s *scratch) {
 	}
 }
 
-// tellsUsage does not say how much a call costs: that is for the service to tell. Everybody who
-// is asked about by ID is in the answer, and with "*" everybody who was active.
-func tellsUsage(t *testing.T, s *scratch) {
+// reportsUsage does not check the cost of a request, which only the service knows. The answer has
+// all users whose IDs are given, and with "*" all active users.
+func reportsUsage(t *testing.T, s *scratch) {
 	s.say(t, s.conversation(t), ai.Message{Prompt: "Say hello."})
 	from, to := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
 	total, err := s.admin().Usage(t.Context(), from, to)

@@ -72,7 +72,7 @@ func laws(s Service) []law {
 		all = append(all, slices.Concat(administrationLaws(), contextLaws())...)
 	}
 	if s.Admin != nil && s.Billed {
-		all = append(all, law{"usage reports the credits of the environment and of its users", tellsUsage})
+		all = append(all, law{"usage reports the credits of the environment and of its users", reportsUsage})
 	}
 	return all
 }

@@ -17,7 +17,7 @@ func conversationLaws() []law {
 		{"a deleted conversation no longer exists", deletesConversations},
 		{"conversations are listed in the order of creation, forwards and backwards, from every cursor", pagesConversations},
 		{guess("a list follows the requested order"), ordersConversations},
-		{guess("a list can exclude conversations without messages"), leavesOutEmpty},
+		{guess("a list can exclude conversations without messages"), excludesEmpty},
 		{"users cannot access the conversations of other users", isolatesUsers},
 	}
 }
@@ -131,7 +131,7 @@ func ordersConversations(t *testing.T, s *scratch) {
 	}
 }
 
-func leavesOutEmpty(t *testing.T, s *scratch) {
+func excludesEmpty(t *testing.T, s *scratch) {
 	s.conversation(t)
 	used := s.conversation(t)
 	s.say(t, used, ai.Message{Prompt: "Say hello."})

@@ -188,8 +188,8 @@ func testDeleteFolder(t *testing.T, s *scratch) {
 			t.Errorf("folder: got %q, %v, want %q", got.ParentID, err, folder)
 		}
 	}
-	for _, step := range []struct{ gone, to string }{{middle, top}, {top, ""}} {
-		if err := s.DeleteFolder(t.Context(), step.gone); err != nil {
+	for _, step := range []struct{ deleted, to string }{{middle, top}, {top, ""}} {
+		if err := s.DeleteFolder(t.Context(), step.deleted); err != nil {
 			t.Fatal(err)
 		}
 		check(step.to)

@@ -21,7 +21,7 @@ func transferLaws() []law {
 		{guess("replace during a transfer"), testTransferReplace},
 		{guess("name conflicts stop a transfer"), testTransferTaken},
 		{"failed transfers", testTransferFailures},
-		{guess("move to the same place"), testMoveNowhere},
+		{guess("move to the same place"), testMoveToSamePlace},
 	}
 }
 
@@ -213,7 +213,7 @@ func testTransferFailures(t *testing.T, s *scratch) {
 	}
 }
 
-func testMoveNowhere(t *testing.T, s *scratch) {
+func testMoveToSamePlace(t *testing.T, s *scratch) {
 	a := s.upload(t, "a.txt")
 	for _, action := range []assets.Action{"", assets.RenameIt, assets.ReplaceThere} {
 		if err := s.Move(t.Context(), assets.Target{CategoryID: s.category}, assets.Transfer{AssetID: a.ID, IfTaken: action}); err != nil {

@@ -110,7 +110,7 @@ func (p *Pager[T]) next(seen int) {
 
 // fresh returns the items that did not come on the pages just before.
 func (p *Pager[T]) fresh(items []T) []T {
-	p.recent.turn()
+	p.recent.rotate()
 	return slices.DeleteFunc(items, func(item T) bool { return !p.recent.add(p.ID(item)) })
 }
 
@@ -134,10 +134,10 @@ func (p *Pager[T]) advance(got Page[T], fresh int) (more bool, err error) {
 		return seen > 0 && seen >= got.Limit, nil
 	}
 	total := *got.TotalCount
-	gone := p.total - total
+	removed := p.total - total
 	p.total = total
-	if gone > 0 && p.offset > 0 && !p.lapped { // as many may have slipped below the offset
-		return true, p.retreat(gone)
+	if removed > 0 && p.offset > 0 && !p.lapped { // as many may have slipped below the offset
+		return true, p.retreat(removed)
 	}
 	if end < total && seen == 0 {
 		return false, fmt.Errorf("list ends at %d of %d", end, total)
@@ -149,7 +149,7 @@ func (p *Pager[T]) advance(got Page[T], fresh int) (more bool, err error) {
 // recent remembers the IDs of this page and the two before.
 type recent [3]map[string]bool
 
-func (r *recent) turn() {
+func (r *recent) rotate() {
 	r[2], r[1], r[0] = r[1], r[0], map[string]bool{}
 }
 

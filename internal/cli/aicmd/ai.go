@@ -182,7 +182,7 @@ func showUsage(ctx context.Context, f *command.Factory, s *command.AIService, fr
 
 func newConversationsCommand(f *command.Factory) *cobra.Command {
 	var group string
-	var everybody bool
+	var allUsers bool
 	var limit int
 	c := &cobra.Command{
 		Use:   "conversations",
@@ -201,12 +201,12 @@ conversations of all users and needs the permission ai:admin.
 			if err != nil {
 				return err
 			}
-			return showConversations(ctx, f, s, group, everybody, limit)
+			return showConversations(ctx, f, s, group, allUsers, limit)
 		}),
 	}
 	flags := c.Flags()
 	flags.StringVar(&group, "group", "", "list only conversations of this `group`")
-	flags.BoolVar(&everybody, "all", false, "list the conversations of all users")
+	flags.BoolVar(&allUsers, "all", false, "list the conversations of all users")
 	flags.IntVar(&limit, "limit", 0, "list at most this `number` of conversations")
 	remove := &cobra.Command{
 		Use:   "rm ID...",
@@ -236,18 +236,18 @@ conversations of all users and needs the permission ai:admin.
 	return c
 }
 
-func showConversations(ctx context.Context, f *command.Factory, s *command.AIService, group string, everybody bool, limit int) error {
+func showConversations(ctx context.Context, f *command.Factory, s *command.AIService, group string, allUsers bool, limit int) error {
 	const layout = "%-32s  %-16s  %-12s  %s"
 	n := 0
 	all := s.Client.Conversations(ctx, ai.ConversationFilter{Group: group, SortBy: "updatedAt", Order: "desc"}, ai.Page{})
-	if everybody {
+	if allUsers {
 		all = s.Accounts.AdminConversations(ctx, "", ai.Page{})
 	}
 	for c, err := range all {
 		switch {
 		case err != nil:
 			return err
-		case everybody && group != "" && c.Group != group:
+		case allUsers && group != "" && c.Group != group:
 			continue
 		}
 		if n++; n == 1 {

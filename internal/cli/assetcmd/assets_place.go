@@ -100,17 +100,17 @@ func (p place) below(f assets.Folder) place {
 
 // folderByID finds a folder by ID, after no name matched.
 func folderByID(ctx context.Context, c *assets.Client, all []assets.Category, text string) (place, error) {
-	nowhere := exit.With(exit.CodeError, fmt.Errorf("there is no category or folder %q", text), "to list the categories: assetferry assets categories")
+	notFound := exit.With(exit.CodeError, fmt.Errorf("there is no category or folder %q", text), "to list the categories: assetferry assets categories")
 	f, err := c.Folder(ctx, text, 1)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return place{}, nowhere
+		return place{}, notFound
 	case err != nil:
 		return place{}, err
 	}
 	i := slices.IndexFunc(all, func(c assets.Category) bool { return c.ID == f.CategoryID })
 	if i < 0 {
-		return place{}, nowhere
+		return place{}, notFound
 	}
 	return place{category: all[i], folder: f, path: f.Name}, nil
 }

@@ -154,7 +154,7 @@ func (f *Factory) aiOptions(acc aiAccess) (ai.Options, error) {
 		BaseURL: acc.url, Transport: acc.transport, UserAgent: "assetferry/" + cmdline.Version(),
 		AllowHTTP: f.Settings.AllowHTTP, Routes: routes, Now: clock.Now, Compatibility: f.Settings.AICompatibility, Redactor: f.Redactor,
 		Limiter: ratelimit.New(ratelimit.Options{Max: f.Settings.Concurrency, OnPause: f.pauses()}),
-		Budget:  f.aiBudget(acc.url),
+		Quota:   f.aiQuota(acc.url),
 		OnWait: func(w retry.Wait) {
 			f.Out.Log().Info("wait before another try", "class", w.Class, "delay", w.Delay, "error", w.Err)
 		},
@@ -171,13 +171,13 @@ func (f *Factory) aiClient(o ai.Options, tokens token.Source) (*ai.Client, error
 	return c, nil
 }
 
-// aiBudget returns the rate limits of the service: those of the vendor at its own hosts, and none
+// aiQuota returns the rate limits of the service: those of the vendor at its own hosts, and none
 // elsewhere, unless the settings say otherwise.
-func (f *Factory) aiBudget(address string) *ai.Budget {
+func (f *Factory) aiQuota(address string) *ai.Quota {
 	if !f.isLimited(address) {
 		return nil
 	}
-	return ai.NewBudget(ai.SaaSLimits(), clock.Now)
+	return ai.NewQuota(ai.SaaSLimits(), clock.Now)
 }
 
 // isLimited reports whether the rate limits of the vendor apply.
@@ -310,7 +310,7 @@ func (f *Factory) ChooseModel(ctx context.Context, s *AIService) (ai.Model, erro
 		return ai.Model{}, err
 	}
 	m, err := ai.ChooseModel(models, f.Settings.AIModel)
-	if err == nil && m.IsGone(clock.Now()) {
+	if err == nil && m.IsRemoved(clock.Now()) {
 		err = fmt.Errorf("the model %s was removed on %s", m.ID, m.Removal.Format(time.DateOnly))
 	}
 	if err != nil {

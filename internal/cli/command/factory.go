@@ -77,8 +77,8 @@ type Factory struct {
 	why      error         // Stop was closed
 	abort    context.CancelCauseFunc
 
-	turn atomic.Pointer[Factory] // of a command that keeps running
-	Loop *watchloop.Loop         // of this turn
+	iteration atomic.Pointer[Factory] // of a command that keeps running
+	Loop      *watchloop.Loop         // of this iteration
 }
 
 // New makes the factory of a call. json is the form of errors in flags, before the flags are known.
@@ -169,7 +169,7 @@ func (f *Factory) endEarly(why error, say string) {
 }
 
 func (f *Factory) drain(why error, say string) (drains bool) {
-	if t := f.turn.Load(); t != nil {
+	if t := f.iteration.Load(); t != nil {
 		return t.drain(why, say)
 	}
 	if f.Draining.Load() {
@@ -297,21 +297,21 @@ func (f *Factory) publishEnd(code int) {
 	}
 }
 
-// A Turn is one run of a command that keeps running, each with its own factory.
-type Turn func(context.Context, *Factory) error
+// An Iteration is one run of a command that keeps running, each with its own factory.
+type Iteration func(context.Context, *Factory) error
 
-// TakeTurn runs the work once, and returns its exit code and whether an interrupt came, even one
+// RunIteration runs the work once. It returns the exit code, and whether there was an interrupt, even one
 // too late for the code.
-func (f *Factory) TakeTurn(ctx context.Context, do Turn) (code int, interrupted bool) {
+func (f *Factory) RunIteration(ctx context.Context, do Iteration) (code int, interrupted bool) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	t := &Factory{
 		Environment: f.Environment, Out: f.Out, Settings: f.Settings, Called: f.Called, Command: f.Command, Loop: f.Loop,
 		Stop: make(chan struct{}), abort: cancel,
 	}
-	f.turn.Store(t)
+	f.iteration.Store(t)
 	code = t.end(Because(ctx, do(ctx, t)))
-	f.turn.Store(nil)
+	f.iteration.Store(nil)
 	select {
 	case <-t.Stop:
 		return code, t.why == exit.ErrInterrupted

@@ -47,10 +47,10 @@ func (f *Factory) StartWindow() (stop func()) {
 }
 
 const (
-	// worthTelling is the length of the shortest pause that is shown. Shorter ones hardly stop the
+	// minShownPause is the length of the shortest pause that is shown. Shorter ones hardly stop the
 	// progress display.
-	worthTelling = 2 * time.Second
-	tellEvery    = 30 * time.Second
+	minShownPause = 2 * time.Second
+	pauseInterval = 30 * time.Second
 )
 
 // limiter limits all requests to a destination.
@@ -61,15 +61,15 @@ func (f *Factory) limiter(calls *ratelimit.Requests) *ratelimit.Limiter {
 // pauses logs every pause, and shows long ones from time to time.
 func (f *Factory) pauses() func(ratelimit.Pause) {
 	var mu sync.Mutex
-	var told time.Time
+	var lastShown time.Time
 	return func(p ratelimit.Pause) {
 		f.Out.Log().Info("pause", "length", p.Length, "refused", p.Refused)
 		mu.Lock()
 		defer mu.Unlock()
-		if p.Length < worthTelling || time.Since(told) < tellEvery {
+		if p.Length < minShownPause || time.Since(lastShown) < pauseInterval {
 			return
 		}
-		told = time.Now()
+		lastShown = time.Now()
 		why := "does not answer"
 		if p.Refused {
 			why = "asks to slow down"
@@ -95,8 +95,8 @@ type meter struct {
 	destination string
 }
 
-// loadBudget loads the requests of earlier runs into a limit. It runs before the first request.
-func (f *Factory) loadBudget(ctx context.Context, d *Destination, path string) error {
+// loadRequestCount loads the requests of earlier runs into a limit. It runs before the first request.
+func (f *Factory) loadRequestCount(ctx context.Context, d *Destination, path string) error {
 	if d.calls == nil {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 func TestThrottledText(t *testing.T) {
 	for _, tc := range []struct {
 		held, took time.Duration
-		told       bool
+		shown      bool
 	}{
 		{0, time.Hour, false},
 		{900 * time.Millisecond, time.Second, false},
@@ -21,7 +21,7 @@ func TestThrottledText(t *testing.T) {
 		{10 * time.Second, time.Hour, true},
 	} {
 		text := ThrottledText(ratelimit.Throttling{Refused: 1, Held: tc.held}, tc.took)
-		if (text != "") != tc.told || tc.told && !strings.HasSuffix(text, " because of 1 refusal (429 or 503).") {
+		if (text != "") != tc.shown || tc.shown && !strings.HasSuffix(text, " because of 1 refusal (429 or 503).") {
 			t.Errorf("%v of %v: %q", tc.held, tc.took, text)
 		}
 	}

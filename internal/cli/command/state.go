@@ -25,14 +25,14 @@ import (
 
 // Ping makes the first contact with a destination, within its request limit, and returns the path
 // of its state database.
-func (f *Factory) Ping(ctx context.Context, d *Destination) (journal string, err error) {
-	if journal, err = f.StatePathOf(d); err != nil {
+func (f *Factory) Ping(ctx context.Context, d *Destination) (statePath string, err error) {
+	if statePath, err = f.StatePathOf(d); err != nil {
 		return "", err
 	}
-	if err := f.loadBudget(ctx, d, journal); err != nil {
+	if err := f.loadRequestCount(ctx, d, statePath); err != nil {
 		return "", err
 	}
-	return journal, d.Ping(ctx)
+	return statePath, d.Ping(ctx)
 }
 
 // OpenState opens a state database until the end of the command. It takes over a database whose
@@ -42,19 +42,19 @@ func (f *Factory) OpenState(ctx context.Context, path string) (*state.Store, err
 	if err := f.SecureState(path); err != nil {
 		return nil, err
 	}
-	journal, err := state.Open(ctx, path)
+	store, err := state.Open(ctx, path)
 	if e, ok := errors.AsType[*ownership.DistrustError](err); ok && e.Touched && f.Settings.OnExisting != "create" {
 		f.Out.Notef("Another program changed the files of the state database. It may be a copy, so this run checks the destination before it uploads anything.")
 		if err := state.Takeover(ctx, path); err != nil {
 			return nil, err
 		}
-		journal, err = state.Open(ctx, path)
+		store, err = state.Open(ctx, path)
 	}
 	if err != nil {
 		return nil, err
 	}
-	f.CloseLater(journal.Close)
-	return journal, nil
+	f.CloseLater(store.Close)
+	return store, nil
 }
 
 // SecureState closes the files of the state database to other accounts, and says so.
@@ -122,8 +122,8 @@ func (f *Factory) StatePathOf(d *Destination) (string, error) {
 
 // OwnFiles lists files that never belong to a source: files that assetferry writes, and files with
 // credentials.
-func (f *Factory) OwnFiles(d *Destination, journal string) []string {
-	own := disk.Files(journal)
+func (f *Factory) OwnFiles(d *Destination, statePath string) []string {
+	own := disk.Files(statePath)
 	if d.embedded {
 		own = append(own, d.Dir)
 	}
@@ -146,11 +146,11 @@ func AddKeepRuns(f *pflag.FlagSet) {
 }
 
 // Prune deletes the items of old runs after a run. A failure is shown, but does not fail the run.
-func (f *Factory) Prune(ctx context.Context, journal *state.Store) {
+func (f *Factory) Prune(ctx context.Context, store *state.Store) {
 	if f.Settings.KeepRuns == 0 {
 		return
 	}
-	pruned, err := journal.Prune(ctx, clock.Now().Add(-f.Settings.KeepRuns))
+	pruned, err := store.Prune(ctx, clock.Now().Add(-f.Settings.KeepRuns))
 	switch {
 	case err == nil && !pruned.IsEmpty():
 		f.Out.Log().Info("pruned", "items", pruned.Items, "runs", pruned.Runs, "plans", pruned.Plans, "verifications", pruned.Verifications)
@@ -160,8 +160,8 @@ func (f *Factory) Prune(ctx context.Context, journal *state.Store) {
 }
 
 // BackUp copies the state database after a run. A failure is shown, but does not fail the run.
-func (f *Factory) BackUp(ctx context.Context, journal *state.Store) {
-	_, err := journal.Backup(ctx)
+func (f *Factory) BackUp(ctx context.Context, store *state.Store) {
+	_, err := store.Backup(ctx)
 	if err == nil || errors.Is(err, context.Canceled) {
 		return
 	}
@@ -184,13 +184,13 @@ func (f *Factory) ReadState(ctx context.Context) (*state.Store, error) {
 	if err := f.noteRepaired(ownership.SecureRead(path)); err != nil {
 		return nil, err
 	}
-	journal, err := state.OpenReadOnly(ctx, path)
+	store, err := state.OpenReadOnly(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	f.CloseLater(journal.Close)
+	f.CloseLater(store.Close)
 	f.Out.Notef("State        %s", ui.Sanitize(path))
-	return journal, nil
+	return store, nil
 }
 
 // StatePath returns the path of the state database without any request.

@@ -186,7 +186,7 @@ func isLimit(err error, hint *string) bool {
 
 // isSpent reports whether the credits of the service or of the run are used up.
 func isSpent(err error) bool {
-	return errors.Is(err, enrich.ErrBudget) || errors.Is(err, ai.ErrCredits)
+	return errors.Is(err, enrich.ErrCreditLimit) || errors.Is(err, ai.ErrCredits)
 }
 
 func isAIAuth(err error) bool {

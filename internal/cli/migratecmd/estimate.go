@@ -12,8 +12,8 @@ import (
 	"assetferry/state"
 )
 
-// recentPaces is the number of minutes of earlier runs that an estimate uses: one day.
-const recentPaces = 24 * 60
+// recentMinutes is the number of minutes of earlier runs that an estimate uses: one day.
+const recentMinutes = 24 * 60
 
 // printEstimate prints the requests and the duration of a plan, and returns its items. Plans
 // that do nothing, or are blocked, have no estimate.
@@ -22,7 +22,7 @@ func printEstimate(ctx context.Context, f *command.Factory, s *endpoints, plan m
 	if err != nil || work.Items == 0 || plan.Blocked(s.rules) {
 		return 0, err
 	}
-	measured, err := s.store.Rates(ctx, s.pair.Destination, recentPaces)
+	measured, err := s.store.Rates(ctx, s.pair.Destination, recentMinutes)
 	if err != nil {
 		return 0, err
 	}

@@ -13,7 +13,7 @@ import (
 
 // findings returns what people should know about a plan before it is carried out.
 func findings(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, probed bool) ([]preflight.Finding, error) {
-	found, err := survey(ctx, f, s, plan, probed)
+	found, err := collectFindings(ctx, f, s, plan, probed)
 	if err != nil {
 		return nil, err
 	}
@@ -28,8 +28,8 @@ func findings(ctx context.Context, f *command.Factory, s *endpoints, plan migrat
 	return preflight.Sorted(append(found, more...)), err
 }
 
-// survey collects the findings from the items of a plan.
-func survey(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, probed bool) ([]preflight.Finding, error) {
+// collectFindings collects the findings from the items of a plan.
+func collectFindings(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, probed bool) ([]preflight.Finding, error) {
 	categories, err := s.store.Categories(ctx, s.pair.Destination)
 	if err != nil {
 		return nil, err
@@ -37,16 +37,16 @@ func survey(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.
 	for _, c := range plan.Categories {
 		categories[c.Category()] = state.Category{Name: c.Name, Private: c.Private}
 	}
-	survey := preflight.NewSurvey(preflight.Options{
+	collector := preflight.NewCollector(preflight.Options{
 		Categories: categories, MaxFileSize: plan.Limits.MaxFileSize, Blocks: plan.Blocked(s.rules), Probed: probed,
 	})
 	for i, err := range s.store.Items(ctx, plan.Run.Num) {
 		if err != nil {
 			return nil, err
 		}
-		survey.Add(&i)
+		collector.Add(&i)
 	}
-	return survey.Findings(), nil
+	return collector.Findings(), nil
 }
 
 // probeObjects reads the beginning of the objects of a plan. It reports first how much that is.
@@ -63,7 +63,7 @@ func probeObjects(ctx context.Context, f *command.Factory, s *endpoints, plan mi
 	return p.Run(ctx, plan.Run.Num)
 }
 
-// showFindings shows the findings of a survey.
+// showFindings shows the findings of a plan.
 func showFindings(f *command.Factory, all []preflight.Finding) {
 	lines := make([]event.Check, len(all))
 	for n, finding := range all {

@@ -32,7 +32,7 @@ type MigrateOptions struct {
 	output                          string
 	approved                        *approvedPlan  // by apply
 	approver                        state.Approver // zero for none
-	settle                          time.Duration
+	confirmTimeout                  time.Duration
 	sync                            SyncOptions
 }
 
@@ -132,12 +132,12 @@ func addSendingFlags(f *pflag.FlagSet, o *MigrateOptions) {
 	cmdline.Setting(f, "provenance", "add an attribute with the source of an asset; auto adds it only to assets with other metadata")
 	addDescribingFlags(f)
 	cmdline.Setting(f, "wait", "keep trying for this `duration` while all requests fail, and wait for due retries")
-	f.DurationVar(&o.settle, "confirm-timeout", 0, fmt.Sprintf("`duration` before an upload without a response is sent again (default %v, %v after a timeout; plus twice the listing_delay of --service-profile)",
+	f.DurationVar(&o.confirmTimeout, "confirm-timeout", 0, fmt.Sprintf("`duration` before an upload without a response is sent again (default %v, %v after a timeout; plus twice the listing_delay of --service-profile)",
 		apply.DefaultConfirmTimeout, migrate.DefaultResponseTimeout))
 }
 
 func planOrMigrate(ctx context.Context, f *command.Factory, cmd *cobra.Command, source string, o MigrateOptions) error {
-	if cmd.Flags().Changed("confirm-timeout") && o.settle <= 0 {
+	if cmd.Flags().Changed("confirm-timeout") && o.confirmTimeout <= 0 {
 		return exit.Usage(errors.New("--confirm-timeout must be more than 0"), "omit it for the default: uploads that take longer are sent twice")
 	}
 	if err := cmdline.Together(cmd, "dry-run", "restart", "use plan to see what a new run would do"); err != nil {
@@ -200,8 +200,8 @@ func migrateSource(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 
 // planRun makes the plan of a run, and shows the parts that its result does not repeat.
 func planRun(ctx context.Context, f *command.Factory, s *endpoints, applier *apply.Applier, o MigrateOptions, run state.Run) (migrate.Plan, error) {
-	planner := newPlanner(f, s, o.settle, o.retryExhausted)
-	guard(f, planner, o.sync)
+	planner := newPlanner(f, s, o.confirmTimeout, o.retryExhausted)
+	setSafetyChecks(f, planner, o.sync)
 	planner.Describes = applier.Provenance == "always"
 	plan, err := planner.Plan(ctx, run)
 	f.Out.Progress().EndPhase()
@@ -266,14 +266,14 @@ func newApplier(f *command.Factory, s *endpoints, o MigrateOptions, watch migrat
 	applier := apply.New(s.deps(f, watch), s.dest.Client)
 	applier.Concurrency, applier.Stop, applier.Wait = f.Settings.Concurrency, f.Stop, f.Settings.Wait
 	applier.Provenance, applier.FormerAlive = f.Settings.Provenance, s.store.FormerAlive()
-	applier.ConfirmTimeout, applier.ResponseTimeout = settleTimes(o.settle, s.dest.Profile.ListingDelay)
+	applier.ConfirmTimeout, applier.ResponseTimeout = confirmTimeouts(o.confirmTimeout, s.dest.Profile.ListingDelay)
 	return applier
 }
 
-// settleTimes returns the confirmation timeouts: after a lost answer, and after none at all.
+// confirmTimeouts returns the confirmation timeouts: after a lost answer, and after none at all.
 // Without a given one, they are longer for services that list new assets late: an asset that is
 // not listed yet looks lost.
-func settleTimes(given, listingDelay time.Duration) (settle, answer time.Duration) {
+func confirmTimeouts(given, listingDelay time.Duration) (confirm, response time.Duration) {
 	if given > 0 {
 		return given, given
 	}
@@ -422,7 +422,7 @@ func resumeOrBegin(ctx context.Context, f *command.Factory, s *endpoints, applie
 	case migrate.StepRelist:
 		return relist(ctx, f, s, applier, run)
 	case migrate.StepReplan:
-		return decideAnew(ctx, f, s, run)
+		return dropPlan(ctx, f, s, run)
 	}
 	return run, nil
 }
@@ -478,9 +478,9 @@ func printUnconfirmed(f *command.Factory, s *endpoints, tallies []state.Tally, a
 		"uploads were in progress when the last process stopped. Checking whether they arrived; missing ones are sent again"), when)
 }
 
-// decideAnew drops the plan of a run and keeps its listing: the run stopped before its first
+// dropPlan drops the plan of a run and keeps its listing: the run stopped before its first
 // upload, and the cause may have been fixed at the destination.
-func decideAnew(ctx context.Context, f *command.Factory, s *endpoints, run state.Run) (state.Run, error) {
+func dropPlan(ctx context.Context, f *command.Factory, s *endpoints, run state.Run) (state.Run, error) {
 	if err := s.store.SetRunState(ctx, run.Num, state.Planned, state.Planning); err != nil {
 		return run, err
 	}

@@ -111,7 +111,7 @@ func runPlan(ctx context.Context, f *command.Factory, cmd *cobra.Command, source
 		return err
 	}
 	planner := newPlanner(f, s, 0, o.retryExhausted)
-	guard(f, planner, o.sync)
+	setSafetyChecks(f, planner, o.sync)
 	if f.Out.Verbose() {
 		planner.Unchanged = func(r state.Receipt) { showUnchanged(f, r) }
 	}
@@ -304,12 +304,12 @@ func showDecision(f *command.Factory, l event.Plan) {
 	f.Out.Printf("%-9s %s  (%s)", l.Action, key, why)
 }
 
-// newPlanner returns the planner of a run; settle is as for settleTimes.
-func newPlanner(f *command.Factory, s *endpoints, settle time.Duration, retryExhausted bool) *plan.Planner {
+// newPlanner returns the planner of a run; confirmTimeout is as for confirmTimeouts.
+func newPlanner(f *command.Factory, s *endpoints, confirmTimeout time.Duration, retryExhausted bool) *plan.Planner {
 	p := plan.New(s.deps(f, f.Watch()), s.rules)
 	p.RetryExhausted, p.Concurrency, p.FormerAlive = retryExhausted, f.Settings.Concurrency, s.store.FormerAlive()
 	p.SourceLocation, p.Metadata, p.Approval = s.address, s.tableSum, s.approved.engine()
-	_, p.ResponseTimeout = settleTimes(settle, s.dest.Profile.ListingDelay)
+	_, p.ResponseTimeout = confirmTimeouts(confirmTimeout, s.dest.Profile.ListingDelay)
 	return p
 }
 

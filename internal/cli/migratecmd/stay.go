@@ -37,7 +37,7 @@ func AddStayFlags(f *pflag.FlagSet, o *StayOptions) {
 }
 
 // stay runs a command repeatedly if the flags ask for it, and else once.
-func stay(ctx context.Context, f *command.Factory, cmd *cobra.Command, source string, o StayOptions, do command.Turn) error {
+func stay(ctx context.Context, f *command.Factory, cmd *cobra.Command, source string, o StayOptions, do command.Iteration) error {
 	if !o.watch && !cmd.Flags().Changed("rescan") {
 		return do(ctx, f)
 	}
@@ -48,7 +48,7 @@ func stay(ctx context.Context, f *command.Factory, cmd *cobra.Command, source st
 	f.Loop = newLoop(f, source, o)
 	var last error // of the run that ends the loop
 	f.Loop.Run(ctx, func(ctx context.Context) watchloop.Next {
-		code, interrupted := f.TakeTurn(ctx, do)
+		code, interrupted := f.RunIteration(ctx, do)
 		verdict := verdictOf(code)
 		if interrupted {
 			verdict = watchloop.Stop

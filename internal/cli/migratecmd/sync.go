@@ -186,12 +186,12 @@ func printOvertaken(f *command.Factory, plan migrate.Plan) {
 		ui.Sanitize(string(former.Key)), former.Run)
 }
 
-// guard sets the safety checks of a planner.
-func guard(f *command.Factory, p *plan.Planner, o SyncOptions) {
+// setSafetyChecks sets the safety checks of a planner.
+func setSafetyChecks(f *command.Factory, p *plan.Planner, o SyncOptions) {
 	p.DriftShare, p.SafetyChecks = f.Settings.DriftShare, safetyChecks(f, o)
 }
 
-// guards returns the safety checks of a sync.
+// safetyChecks returns the safety checks of a sync.
 func safetyChecks(f *command.Factory, o SyncOptions) safety.SafetyChecks {
 	c := f.Settings
 	return safety.SafetyChecks{

@@ -130,9 +130,9 @@ func notArrived(ctx context.Context, f *command.Factory, store *state.Store, run
 		f.Out.Printf("Run %s, an undo of run %s, is not finished.", run.ID, undone.ID)
 		return verdict{exit.CodeItems, outcome.NextStep{Why: "Resume the undo:", Command: outcome.ApplyUndo(f, undone)}}, err
 	case run.Undoes != 0 && outcome.CountState(tallies, state.ItemDone) > 0: // its receipts are verified like all others
-		return leftBehind(ctx, f, store, run, "is an undo", "the other objects, and those that were undone")
+		return reportMissing(ctx, f, store, run, "is an undo", "the other objects, and those that were undone")
 	case run.Undoes != 0:
-		return leftBehind(ctx, f, store, run, "is an undo", "the other objects")
+		return reportMissing(ctx, f, store, run, "is an undo", "the other objects")
 	case run.Open():
 		f.Out.Printf("Run %s is not finished: %s.", run.ID, outcome.Describe(tallies))
 		return verdict{exit.CodeItems, outcome.NextStep{Why: "Resume the run:", Command: outcome.FinishIt(f, run)}}, nil
@@ -140,13 +140,13 @@ func notArrived(ctx context.Context, f *command.Factory, store *state.Store, run
 		f.Out.Printf("Run %s is incomplete: %s.", run.ID, outcome.Describe(tallies))
 		return verdict{exit.CodeItems, outcome.AfterRun(f, run, tallies)}, nil
 	case run.State == state.Superseded:
-		return leftBehind(ctx, f, store, run, "was abandoned", "the other objects")
+		return reportMissing(ctx, f, store, run, "was abandoned", "the other objects")
 	}
-	return leftBehind(ctx, f, store, run, "had only a part of the source", "the other objects")
+	return reportMissing(ctx, f, store, run, "had only a part of the source", "the other objects")
 }
 
-// leftBehind reports objects that earlier runs did not upload, and the last run did not include.
-func leftBehind(ctx context.Context, f *command.Factory, store *state.Store, run state.Run, why, rest string) (verdict, error) {
+// reportMissing reports objects that earlier runs did not upload, and the last run did not include.
+func reportMissing(ctx context.Context, f *command.Factory, store *state.Store, run state.Run, why, rest string) (verdict, error) {
 	behind, err := migrate.CountIncomplete(ctx, store, run.Pair.ID)
 	if err != nil || behind == 0 {
 		return verdict{}, err

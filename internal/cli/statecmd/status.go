@@ -127,12 +127,12 @@ func showPair(ctx context.Context, f *command.Factory, store *state.Store, p sta
 	if err != nil {
 		return err
 	}
-	proof, err := howVerified(ctx, store, p)
+	verified, err := howVerified(ctx, store, p)
 	if err != nil {
 		return err
 	}
 	f.Out.Printf("%s -> %s (%s)\n  %s at the destination, %s; %s", ui.Sanitize(p.Source), ui.Sanitize(p.Destination),
-		ui.Sanitize(p.URL), ui.Counted(sum.Objects, "asset"), ui.Bytes(sum.Bytes), proof)
+		ui.Sanitize(p.URL), ui.Counted(sum.Objects, "asset"), ui.Bytes(sum.Bytes), verified)
 	return nil
 }
 

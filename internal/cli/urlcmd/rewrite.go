@@ -300,7 +300,7 @@ func (w *rewriting) printResult(args []string, redirects rewrite.Redirects) erro
 	if c.Current > 0 {
 		say("Already new: %s.", ui.Counted(c.Current, "URL"))
 	}
-	for _, l := range redirect.LeftOutReasons() {
+	for _, l := range redirect.OmissionReasons() {
 		if n := c.Kept[l.Reason]; n > 0 {
 			say("Unchanged: %s %s.", ui.Counted(n, "URL"), l.Text)
 		}

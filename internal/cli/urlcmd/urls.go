@@ -160,7 +160,7 @@ func writeURLs(ctx context.Context, f *command.Factory, cmd *cobra.Command, job 
 	if err != nil {
 		return err
 	}
-	*f.Summary.URLs = event.URLs{Written: t.Written, Verified: t.Verified, Omitted: t.LeftOut}
+	*f.Summary.URLs = event.URLs{Written: t.Written, Verified: t.Verified, Omitted: t.Omitted}
 	printMapResult(f, t, job)
 	printTaken(f, t)
 	printUnlisted(f, rules)
@@ -217,8 +217,8 @@ func warnTemporary(f *command.Factory, tested string) {
 
 // printOmitted prints the number of omitted URLs by reason, with hints.
 func printOmitted(f *command.Factory, t redirect.Tally) {
-	for _, l := range redirect.LeftOutReasons() {
-		if n := t.LeftOut[l.Reason]; n > 0 {
+	for _, l := range redirect.OmissionReasons() {
+		if n := t.Omitted[l.Reason]; n > 0 {
 			f.Out.Notef("Omitted: %s %s.", ui.Counted(n, "URL"), l.Text)
 			if l.Hint != "" {
 				f.Out.Notef("Try: %s", l.Hint)
@@ -232,7 +232,7 @@ func printTaken(f *command.Factory, t redirect.Tally) {
 	for _, l := range t.Taken {
 		f.Out.Notef("  %s leads to %s, not to %s", ui.Sanitize(oldurl.Clean(l.Old)), ui.Sanitize(l.TakenBy), ui.Sanitize(l.Key))
 	}
-	if more := t.LeftOut[redirect.LeftTaken] - int64(len(t.Taken)); len(t.Taken) > 0 && more > 0 {
+	if more := t.Omitted[redirect.LeftTaken] - int64(len(t.Taken)); len(t.Taken) > 0 && more > 0 {
 		f.Out.Notef("  and %s", ui.CountedAs(more, "more", "more"))
 	}
 }

@@ -56,12 +56,12 @@ func printCheck(f *command.Factory, c *redirect.Check, t redirect.Tally, took ti
 	}
 	if c.Private > 0 {
 		f.Out.Printf("Checked %s of %s of private assets: %s.", ui.Count(c.Private),
-			ui.Counted(t.LeftOut[redirect.LeftPrivate], "URL"), privateResult(c.Readable))
+			ui.Counted(t.Omitted[redirect.LeftPrivate], "URL"), privateResult(c.Readable))
 	}
 	if c.Unsized > 0 {
 		f.Out.Notef("Size not compared: %s without a content length.", ui.Counted(c.Unsized, "URL"))
 	}
-	t.LeftOut[redirect.LeftPrivate] = 0 // they were checked
+	t.Omitted[redirect.LeftPrivate] = 0 // they were checked
 	printOmitted(f, t)
 	if c.Different > 0 {
 		f.Out.Notef("Try: assetferry verify lists assets that are missing at the destination")

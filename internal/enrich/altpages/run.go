@@ -40,7 +40,7 @@ func Run(ctx context.Context, p Plan, s Service, o Options, watch func(Result)) 
 	r := &run{service: s, options: o.orDefault(), watch: watch}
 	for _, page := range p.Pages {
 		if page.known != nil {
-			r.tell(r.again(page))
+			r.report(r.again(page))
 		}
 	}
 	var err error
@@ -77,7 +77,7 @@ type run struct {
 	refusalStreak int    // identical refusals in a row
 }
 
-func (r *run) tell(result Result) {
+func (r *run) report(result Result) {
 	if result.Refused != nil {
 		r.sum.Refused++
 	} else {
@@ -140,7 +140,7 @@ func (r *run) carryOut(ctx context.Context, batch []Page) error {
 			err = errChanged
 		}
 		if err != nil {
-			r.tell(Result{Page: page, Refused: err})
+			r.report(Result{Page: page, Refused: err})
 			continue
 		}
 		pages, ready = append(pages, page), append(ready, p)
@@ -176,7 +176,7 @@ func (r *run) refuse(pages []Page, err error) error {
 		return err
 	}
 	for _, page := range pages {
-		r.tell(Result{Page: page, Refused: err})
+		r.report(Result{Page: page, Refused: err})
 	}
 	if err.Error() != r.refusal {
 		r.refusal, r.refusalStreak = err.Error(), 0
@@ -203,7 +203,7 @@ func (r *run) ask(ctx context.Context, pages []Page, ready []prepared) error {
 		if len(answers) == len(pages) {
 			result = r.take(page, ready[i], answers[i])
 		}
-		r.tell(result)
+		r.report(result)
 	}
 	return nil
 }

@@ -171,7 +171,7 @@ func TestContexts(t *testing.T) {
 	}
 }
 
-func TestRunIsGoneOnWith(t *testing.T) {
+func TestRunResumes(t *testing.T) {
 	f := newFolder(t, map[string]string{"a.html": page})
 	s := &service{}
 	run := func(what string, o Options, wantCalls int, want string) {
@@ -309,7 +309,7 @@ func TestRunLooksOnceMoreBeforeItSendsAndWrites(t *testing.T) {
 	}
 }
 
-func TestLookTellsWhatItLeavesOut(t *testing.T) {
+func TestLookListsSkipped(t *testing.T) {
 	f := newFolder(t, map[string]string{
 		"a.html": "<img>", "large.html": "<img>" + strings.Repeat(" ", 300), "latin.html": "<img title=caf\xe9>", "cut.html": "<img", "b.html": "<img>", "b.enriched.html": "of somebody", "named.php": "<img>",
 	})

@@ -89,7 +89,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-func TestAnErrorOfTheRowsIsGivenBack(t *testing.T) {
+func TestErrorOfRowsIsReturned(t *testing.T) {
 	broken := errors.New("broken")
 	rows := func(yield func(Row, error) bool) {
 		if yield(samples()[0], nil) {

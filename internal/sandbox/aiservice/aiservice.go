@@ -46,8 +46,8 @@ type Options struct {
 	Environments []tokens.Environment
 	// Latency is waited before every request is handled.
 	Latency time.Duration
-	// Pace is waited between two events of a stream.
-	Pace time.Duration
+	// EventInterval is waited between two events of a stream.
+	EventInterval time.Duration
 	// Faults are asked in order; the first that fires decides.
 	Faults []fault.Rule
 	// Limits are enforced; default none.
@@ -212,7 +212,7 @@ func (s *Server) now() time.Time { return s.options.Now().UTC().Truncate(time.Mi
 // model finds a model that can still be used.
 func (s *Server) model(id string) (Model, bool) {
 	i := slices.IndexFunc(s.options.Models, func(m Model) bool { return m.ID == id })
-	if i < 0 || s.options.Models[i].gone(s.now()) {
+	if i < 0 || s.options.Models[i].isRemoved(s.now()) {
 		return Model{}, false
 	}
 	return s.options.Models[i], true

@@ -130,8 +130,8 @@ func (s *Server) deleteAttachment(c *call, kind string) error {
 		if err != nil {
 			return err
 		}
-		gone, err := changed(tx, "DELETE FROM attachments WHERE conversation = ? AND kind = ? AND id = ?", v.seq, kind, c.args[1])
-		if err == nil && !gone {
+		deleted, err := changed(tx, "DELETE FROM attachments WHERE conversation = ? AND kind = ? AND id = ?", v.seq, kind, c.args[1])
+		if err == nil && !deleted {
 			return notFound(kind, c.args[1])
 		}
 		return err

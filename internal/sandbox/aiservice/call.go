@@ -93,7 +93,7 @@ func (s *Server) handle(c *call) {
 		p = refuse(http.StatusInternalServerError, "internal-server-error", "The sandbox failed: %v", err)
 		s.options.Log.Error("request failed", "method", c.R.Method, "route", c.route.pattern, "error", err)
 	}
-	if c.isGoneAlready(p) {
+	if c.isAlreadyDeleted(p) {
 		_ = c.Done()
 		return
 	}

@@ -142,8 +142,8 @@ func deleteOf(c *call, table, what string) error {
 		if err != nil {
 			return err
 		}
-		gone, err := changed(tx, "DELETE FROM "+table+" WHERE context = ? AND id = ?", v.seq, c.args[1])
-		if err == nil && !gone {
+		deleted, err := changed(tx, "DELETE FROM "+table+" WHERE context = ? AND id = ?", v.seq, c.args[1])
+		if err == nil && !deleted {
 			return notFound(what, c.args[1])
 		}
 		return err

@@ -152,7 +152,7 @@ func (k *knowledge) addReferred(tx *sql.Tx, environment string, v conversation) 
 	}
 	for _, item := range items {
 		err := k.add(tx, environment, item)
-		if _, gone := errors.AsType[*problem](err); err != nil && !gone {
+		if _, refused := errors.AsType[*problem](err); err != nil && !refused {
 			return err
 		}
 	}

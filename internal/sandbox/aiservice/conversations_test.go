@@ -196,7 +196,7 @@ func TestEveryListPages(t *testing.T) {
 	}
 }
 
-func TestNobodySeesWhatIsNotTheirs(t *testing.T) {
+func TestUsersSeeOnlyTheirOwn(t *testing.T) {
 	other := tokens.Environment{ID: "another", AccessKey: "another-key"}
 	mine := tokens.Environment{ID: "mine", AccessKey: "my-key"}
 	c := start(t, aiservice.Options{Environments: []tokens.Environment{mine, other}})

@@ -32,10 +32,10 @@ func TestEveryRouteSucceeds(t *testing.T) {
 }
 
 func callService(c *client) {
-	anybody := *c
-	anybody.token = ""
+	anonymous := *c
+	anonymous.token = ""
 	for _, path := range []string{"/health", "/docs", "/docs/", "/v1/docs", "/v1/doc.json", "/v1/api/doc.json", c.Server.TokenPath() + "?user=u&permission=ai:models:agent&life=60", "/_sandbox/stats"} {
-		if a := anybody.try("GET", path, nil); a.status >= 400 {
+		if a := anonymous.try("GET", path, nil); a.status >= 400 {
 			c.Errorf("GET %s: %d %s", path, a.status, a.text)
 		}
 	}

@@ -211,14 +211,14 @@ func TestTokensAreWeighed(t *testing.T) {
 func TestSlowStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := faulty(t, "POST /v1/actions/system/{actionName}/calls stream=slow once=1", "POST /v1/actions/system/{actionName}/calls stream=slow delay=3s once=2")
-		o.Pace, o.Latency = time.Second, 10*time.Second
-		for i, pace := range []time.Duration{200 * time.Millisecond, 3 * time.Second, time.Second} {
+		o.EventInterval, o.Latency = time.Second, 10*time.Second
+		for i, interval := range []time.Duration{200 * time.Millisecond, 3 * time.Second, time.Second} {
 			if i == 0 {
 				o.Environments = []tokens.Environment{{ID: "e", AccessKey: "k"}}
 			}
 			w := inProcess(t, o, i+1)
 			n := time.Duration(strings.Count(w.text, "event: "))
-			if want := o.Latency + (n-1)*pace; n < 4 || w.took != want {
+			if want := o.Latency + (n-1)*interval; n < 4 || w.took != want {
 				t.Errorf("call %d took %v for %d events, want %v", i+1, w.took, n, want)
 			}
 		}
@@ -227,14 +227,14 @@ func TestSlowStreams(t *testing.T) {
 
 func TestEveryAnswerIsMarked(t *testing.T) {
 	c := start(t, aiservice.Options{})
-	nobody := *c
-	nobody.token = ""
+	anonymous := *c
+	anonymous.token = ""
 	for path, status := range map[string]int{"/health": 200, "/v1/conversations": 401, "/nothing/here": 404, "/_sandbox/stats": 200, "/docs": 307, "/docs/": 307, "/v1//docs": 404} {
-		if a := nobody.try("GET", path, nil); a.status != status || a.header.Get(standin.MarkHeader) != "assetferry" {
+		if a := anonymous.try("GET", path, nil); a.status != status || a.header.Get(standin.MarkHeader) != "assetferry" {
 			t.Errorf("%s: %d %v", path, a.status, a.header)
 		}
 	}
-	if v := nobody.must("GET", "/health", nil); v["serviceName"] != "assetferry-sandbox" || v["uptime"] == nil {
+	if v := anonymous.must("GET", "/health", nil); v["serviceName"] != "assetferry-sandbox" || v["uptime"] == nil {
 		t.Errorf("health %v", v)
 	}
 	var requests []string

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestFetchOnlyWhereToldTo(t *testing.T) {
+func TestFetchFollowsPolicy(t *testing.T) {
 	for name, test := range map[string]struct {
 		policy  reach
 		address string

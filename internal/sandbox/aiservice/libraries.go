@@ -123,8 +123,8 @@ func (s *Server) getLibrary(c *call) error {
 
 func (s *Server) deleteLibrary(c *call) error {
 	err := s.store.do(func(tx *sql.Tx) error {
-		gone, err := changed(tx, "DELETE FROM libraries WHERE environment = ? AND id = ?", c.who.environment, c.args[0])
-		if err == nil && !gone {
+		deleted, err := changed(tx, "DELETE FROM libraries WHERE environment = ? AND id = ?", c.who.environment, c.args[0])
+		if err == nil && !deleted {
 			return notFound("context-library", c.args[0])
 		}
 		return err

@@ -49,7 +49,7 @@ func (c *client) begin(conversation string) (leave func()) {
 }
 
 func TestOneReplyAtATime(t *testing.T) {
-	c := start(t, aiservice.Options{Pace: never})
+	c := start(t, aiservice.Options{EventInterval: never})
 	path := c.conversation("one")
 	leave := c.begin(path)
 	defer leave()
@@ -73,7 +73,7 @@ func TestOneReplyAtATime(t *testing.T) {
 func TestReplyGoesOnWithoutListener(t *testing.T) {
 	dir := t.TempDir()
 	t.Run("first life", func(t *testing.T) {
-		c := start(t, aiservice.Options{Dir: dir, Pace: never})
+		c := start(t, aiservice.Options{Dir: dir, EventInterval: never})
 		c.file(c.conversation("one"), "a.txt", "", []byte("kept"))
 		c.begin("/v1/conversations/one")()
 		if _, err := aiservice.New(aiservice.Options{Dir: dir}); !errors.Is(err, datadir.ErrInUse) {
@@ -121,7 +121,7 @@ func TestChildServes(t *testing.T) {
 	if dir == "" {
 		return
 	}
-	s, err := aiservice.New(aiservice.Options{Dir: dir, Environments: []tokens.Environment{aiservicetest.Environment()}, Pace: 200 * time.Microsecond})
+	s, err := aiservice.New(aiservice.Options{Dir: dir, Environments: []tokens.Environment{aiservicetest.Environment()}, EventInterval: 200 * time.Microsecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func startChild(t *testing.T, dir string) *child {
 
 // talk makes conversations until the process is gone, with a message in each, and tells
 // which replies it has seen the end of.
-func (c *child) talk(name string, told func(conversation, reply string)) {
+func (c *child) talk(name string, onReply func(conversation, reply string)) {
 	for i := 0; ; i++ {
 		id := fmt.Sprint(name, "-", i)
 		a, err := c.send("POST", "/v1/conversations", "application/json", strings.NewReader(`{"id":"`+id+`"}`))
@@ -177,7 +177,7 @@ func (c *child) talk(name string, told func(conversation, reply string)) {
 		if err != nil {
 			return
 		}
-		told(id, text(events(c, a.text), "text-delta"))
+		onReply(id, text(events(c, a.text), "text-delta"))
 	}
 }
 
@@ -187,14 +187,14 @@ func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	c := startChild(t, dir)
 	var mu sync.Mutex
-	told := map[string]string{}
+	replies := map[string]string{}
 	var clients sync.WaitGroup
 	for i := range 3 {
 		clients.Go(func() {
 			c.talk(fmt.Sprint("life-", i), func(conversation, reply string) {
 				mu.Lock()
 				defer mu.Unlock()
-				if told[conversation] = reply; len(told) == 40 {
+				if replies[conversation] = reply; len(replies) == 40 {
 					_ = c.process.Process.Kill()
 				}
 			})
@@ -202,8 +202,8 @@ func TestKilled(t *testing.T) {
 	}
 	clients.Wait()
 	_ = c.process.Wait() // it was killed, which is an error
-	if len(told) < 40 {
-		t.Fatalf("only %d replies were told", len(told))
+	if len(replies) < 40 {
+		t.Fatalf("only %d replies were told", len(replies))
 	}
 	again := start(t, aiservice.Options{Dir: dir})
 	asked := 0
@@ -212,14 +212,14 @@ func TestKilled(t *testing.T) {
 		messages := again.items(path + "/messages")
 		if asked += min(1, len(messages)); len(messages) == 2 {
 			kept := messages[1].(map[string]any)["content"].([]any)[0].(map[string]any)["content"]
-			if reply, there := told[id]; there && reply != kept {
+			if reply, there := replies[id]; there && reply != kept {
 				t.Errorf("%s: told was %q, kept is %q", id, reply, kept)
 			}
-			delete(told, id)
+			delete(replies, id)
 		}
 	}
-	if len(told) > 0 {
-		t.Errorf("not kept: %v", told)
+	if len(replies) > 0 {
+		t.Errorf("not kept: %v", replies)
 	}
 	if s := again.Stats(t); s.BilledRequests != asked {
 		t.Errorf("%d calls were billed, and %d were asked", s.BilledRequests, asked)

@@ -67,7 +67,7 @@ func DefaultModels() []Model {
 	return all
 }
 
-func (m Model) gone(now time.Time) bool { return !m.Removal.IsZero() && !now.Before(m.Removal) }
+func (m Model) isRemoved(now time.Time) bool { return !m.Removal.IsZero() && !now.Before(m.Removal) }
 
 func (m Model) weight() float64 { return cmp.Or(m.Weight, 1) }
 

@@ -112,9 +112,9 @@ func (c *call) Done() error {
 	return c.Exchange.Done()
 }
 
-// isGoneAlready reports whether a refusal is one that the profile does not know: that what is to
+// isAlreadyDeleted reports whether a refusal is one that the profile does not know: that what is to
 // be deleted is not there.
-func (c *call) isGoneAlready(p *problem) bool {
+func (c *call) isAlreadyDeleted(p *problem) bool {
 	return c.R.Method == http.MethodDelete && p.status == http.StatusNotFound && !c.route.open && c.server.options.Profile.DeletedAgain == "accept"
 }
 

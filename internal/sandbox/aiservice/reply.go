@@ -119,7 +119,7 @@ func (r *reply) modify(d attachment, text string) {
 func (s *Server) finish(c *call, v conversation, r reply, kept chan<- struct{}) {
 	defer close(kept)
 	defer s.replies.finish(v.seq)
-	standin.Pause(s.closing, s.pace(c)*time.Duration(len(r.events)-1))
+	standin.Pause(s.closing, s.eventInterval(c)*time.Duration(len(r.events)-1))
 	if r.failed {
 		return
 	}

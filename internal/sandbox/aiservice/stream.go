@@ -10,18 +10,18 @@ import (
 	"assetferry/internal/sandbox/standin"
 )
 
-// slowPace is that of streams that are told to be slow.
-const slowPace = 200 * time.Millisecond
+// slowEventInterval is the interval of streams with the fault slow.
+const slowEventInterval = 200 * time.Millisecond
 
-// pace is the time between two events of an answer.
-func (s *Server) pace(c *call) time.Duration {
+// eventInterval is the time between two events of an answer.
+func (s *Server) eventInterval(c *call) time.Duration {
 	if c.fault.Stream != fault.Slow {
-		return s.options.Pace
+		return s.options.EventInterval
 	}
 	if c.fault.Delay > 0 {
 		return c.fault.Delay
 	}
-	return slowPace
+	return slowEventInterval
 }
 
 // ended gives events their end: the event for that, or what the fault of the call has
@@ -48,7 +48,7 @@ func (c *call) stream(events []event, kept <-chan struct{}) error {
 	c.W.WriteHeader(http.StatusOK)
 	flusher := http.NewResponseController(c.W)
 	for i, e := range events {
-		if i > 0 && !standin.Pause(c.R.Context(), c.server.pace(c)) {
+		if i > 0 && !standin.Pause(c.R.Context(), c.server.eventInterval(c)) {
 			c.Abort()
 		}
 		if i == len(events)-1 {

@@ -112,17 +112,17 @@ func TestPermissionsThatGrantNothing(t *testing.T) {
 func TestEveryRouteNeedsItsScope(t *testing.T) {
 	c := start(t, aiservice.Options{})
 	wildcard := regexp.MustCompile(`\{\w+\}`)
-	nothing, nobody := c.as("tester", "ai:misspelt:read"), *c
-	nobody.token = ""
+	nothing, anonymous := c.as("tester", "ai:misspelt:read"), *c
+	anonymous.token = ""
 	for _, r := range aiservice.Routes() {
 		path := wildcard.ReplaceAllString(r.Pattern, "clarity")
 		if r.Open {
-			if a := nobody.try(r.Method, path, nil); a.status == 401 || a.status == 403 {
+			if a := anonymous.try(r.Method, path, nil); a.status == 401 || a.status == 403 {
 				t.Errorf("%s %s: %d without a token", r.Method, path, a.status)
 			}
 			continue
 		}
-		nobody.refused(r.Method, path, nil, 401, "invalid-jwt")
+		anonymous.refused(r.Method, path, nil, 401, "invalid-jwt")
 		if r.Scope == "" {
 			continue
 		}

@@ -445,8 +445,8 @@ func TestTextsAreShown(t *testing.T) {
 func TestFolderTree(t *testing.T) {
 	w := newWorld(t, sandbox.Options{})
 	category := w.category("Files")
-	twin, other := w.folder("twin", "categoryId", category), w.folder("twin", "categoryId", category)
-	w.folder("of the first", "parentId", twin)
+	namesake, other := w.folder("twin", "categoryId", category), w.folder("twin", "categoryId", category)
+	w.folder("of the first", "parentId", namesake)
 	w.folder("of the second", "parentId", other)
 	deeper := w.folder("deeper", "parentId", w.folder("a", "parentId", other))
 	w.folder("zebra", "categoryId", category)
@@ -467,7 +467,7 @@ func TestFolderTree(t *testing.T) {
 	want := []string{
 		"twin / of the first", "Level 1: twin", "Level 2: a", "Level 3: deeper", "Level 2: of the second", "Level 1: zebra",
 	}
-	w.upload("a.zip", "x", "folderId", twin)
+	w.upload("a.zip", "x", "folderId", namesake)
 	w.upload("b.zip", "x", "folderId", other)
 	w.upload("c.zip", "x", "folderId", deeper)
 	counts := texts(w.page(path + "?page=2").all("tbody")[0].all("tr")[1].all("td"))

@@ -55,7 +55,7 @@ func Within(r io.ReaderAt, size int64, width, height int, f Format) (box image.P
 	}
 	decoding := pixels.Cost(r, size, at.X, at.Y)
 	box, to := image.Pt(width, height), fit(at, width, height)
-	if decoding > pixels.Budget {
+	if decoding > pixels.MemoryLimit {
 		return box, decoding, nil
 	}
 	const copied, sharpening = 4, 32 // see scaler
@@ -73,12 +73,12 @@ func Within(r io.ReaderAt, size int64, width, height int, f Format) (box image.P
 		}
 		return cost
 	}
-	for takes(to) > pixels.Budget && to != image.Pt(1, 1) {
-		scale := min(0.95, math.Sqrt(float64(pixels.Budget-decoding)/float64(takes(to)-decoding)))
+	for takes(to) > pixels.MemoryLimit && to != image.Pt(1, 1) {
+		scale := min(0.95, math.Sqrt(float64(pixels.MemoryLimit-decoding)/float64(takes(to)-decoding)))
 		to = image.Pt(max(1, int(float64(to.X)*scale)), max(1, int(float64(to.Y)*scale)))
 		box = to
 	}
-	return box, min(pixels.Budget, takes(to)), nil
+	return box, min(pixels.MemoryLimit, takes(to)), nil
 }
 
 // isOpaqueFile reports whether the header of an image excludes transparency.
@@ -116,7 +116,7 @@ func (e Edit) Cost(r io.ReaderAt, size int64, f Format) (int64, error) {
 	}
 	const copies = 2 * 4
 	to := e.sizeFrom(at)
-	if to.X < 1 || to.Y < 1 || to.X > pixels.Budget || to.Y > pixels.Budget {
+	if to.X < 1 || to.Y < 1 || to.X > pixels.MemoryLimit || to.Y > pixels.MemoryLimit {
 		return 0, fmt.Errorf("%w: the size %v is too small or too large", ErrEdit, to)
 	}
 	return pixels.Cost(r, size, at.X, at.Y) + area(at)*copies + area(to)*(4+f.encoding(isOpaqueFile(r, size))) + f.counting(area(to)), nil

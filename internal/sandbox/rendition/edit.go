@@ -27,12 +27,12 @@ func (p Picture) Edit(e Edit, maxPixels int) (image.Image, error) {
 		}
 		m = toRGBA(m.SubImage(e.Crop))
 	}
-	m = turnedBy(e.Quarters).turn(m)
+	m = turnedBy(e.Quarters).rotate(m)
 	if e.MirrorX {
-		m = mirrorX.turn(m)
+		m = mirrorX.rotate(m)
 	}
 	if e.MirrorY {
-		m = mirrorY.turn(m)
+		m = mirrorY.rotate(m)
 	}
 	size := e.sizeFrom(m.Rect.Size())
 	if size.X < 1 || size.Y < 1 || size.X > maxPixels/size.Y {

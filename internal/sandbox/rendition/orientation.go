@@ -103,8 +103,8 @@ func orientationIn(r io.ReaderAt) orientation {
 	return upright
 }
 
-// turn returns an upright copy of an image.
-func (o orientation) turn(m *image.RGBA) *image.RGBA {
+// rotate returns an upright copy of an image.
+func (o orientation) rotate(m *image.RGBA) *image.RGBA {
 	if o <= upright {
 		return m
 	}

@@ -22,7 +22,7 @@ func (p Picture) Fit(width, height int) image.Image {
 		return p.stored
 	}
 	stored := p.turned.seen(size) // the swap of sides is its own inverse
-	return p.turned.turn(shrink(p.stored, stored))
+	return p.turned.rotate(shrink(p.stored, stored))
 }
 
 // fit scales a size to fit into a box.

@@ -356,7 +356,7 @@ func TestOrientationsAreThoseOfEXIF(t *testing.T) {
 	} {
 		m := image.NewRGBA(image.Rect(0, 0, 3, 2))
 		m.SetRGBA(0, 0, color.RGBA{255, 255, 255, 255})
-		if got := o.turn(m).RGBAAt(want.X, want.Y); got.R != 255 {
+		if got := o.rotate(m).RGBAAt(want.X, want.Y); got.R != 255 {
 			t.Errorf("orientation %d: the top left is not at %v", o, want)
 		}
 	}

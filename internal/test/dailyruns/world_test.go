@@ -155,7 +155,7 @@ func (w *world) call(env []string, args ...string) *exec.Cmd {
 func (w *world) die() {
 	w.Helper()
 	killed := run(w.T, w.command(faultpoint.Variable+"="+w.scene.dies))
-	if killed.code != -1 || !strings.Contains(killed.stderr, faultpoint.Told) {
+	if killed.code != -1 || !strings.Contains(killed.stderr, faultpoint.KilledMessage) {
 		w.Fatalf("night %d, %s: exit code %d, and not killed at %s\n%s", w.today, w.scene.name, killed.code, w.scene.dies, killed)
 	}
 	w.service.stop()

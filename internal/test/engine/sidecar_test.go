@@ -94,7 +94,7 @@ func TestNoSidecars(t *testing.T) {
 	}
 	w.put("a.jpg.json", saying("of a"))
 	off := w.deps()
-	off.Mapping = mapping.New(nil, mapping.Options{Precedence: slices.DeleteFunc(off.Mapping.Origins(), func(o metadata.Source) bool { return o == "sidecar" })})
+	off.Mapping = mapping.New(nil, mapping.Options{Precedence: slices.DeleteFunc(off.Mapping.Sources(), func(o metadata.Source) bool { return o == "sidecar" })})
 	if n := w.reasons(w.syncWith(off, r)); n[string(migrate.ReasonUnsupportedType)] != 3 {
 		t.Errorf("without sidecars: %v", n)
 	}

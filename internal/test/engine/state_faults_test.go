@@ -46,7 +46,7 @@ func TestNothingIsConfirmedWithoutTheStateDatabase(t *testing.T) {
 
 // What is sent beside an asset of somebody else by order is not taken for that one, however
 // new it is, when its request got lost on the way.
-func TestLostUploadNextToANewNamesake(t *testing.T) {
+func TestLostUploadNextToNewNamesake(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []string{"POST /assets drop=before nth=2", "POST /assets drop=after nth=2"} {
 		w := newWorld(t, faults(t, fault))

@@ -36,7 +36,7 @@ func TestSource(t *testing.T) {
 			Put:    func(f sourcetest.File) error { return b.put(tb.Context(), string(f.Key), f.Content) },
 			Remove: func(k sources.Key) error { return b.remove(tb.Context(), string(k)) },
 			Vanish: b.vanish,
-			Settle: func() {
+			StopBackground: func() {
 				src.CloseIdleConnections()
 				http.DefaultClient.CloseIdleConnections()
 			},

@@ -27,24 +27,24 @@ const (
 // Knobs are differences between connectors. The zero Knobs are the vendor's PHP connector with a
 // public folder.
 type Knobs struct {
-	NoRanges       bool   // Proxy ignores ranges
-	NoLengths      bool   // Proxy returns no content length
-	NoValidators   bool   // Proxy returns neither ETag nor Last-Modified
-	NoETags        bool   // Proxy returns Last-Modified only
-	NowModified    bool   // Proxy returns the time of the answer as Last-Modified, and no ETag
-	NoProxy        bool   // an old connector with DownloadFile only
-	StatusOK       bool   // errors come with status 200
-	NoAddresses    bool   // no folder has a URL, as on private storage
-	RawAddresses   bool   // URLs of folders are not escaped
-	Tenths         bool   // sizes come in tenths of kilobytes, and as text
-	ByteOrderMark  bool   // in front of JSON
-	Session        string // of the cookie PHPSESSID, which is required
-	Renew          string // the session that Init starts; the old one ends
-	LoginPage      bool   // without a session, return a page and no error
-	LoginRedirect  bool   // without a session, redirect to a page
-	Token          string // of the header Authorization: Bearer
-	OwnParameter   string // the application finds its connector by route=this
-	EmptyForNobody bool   // without a session, return an empty library
+	NoRanges            bool   // Proxy ignores ranges
+	NoLengths           bool   // Proxy returns no content length
+	NoValidators        bool   // Proxy returns neither ETag nor Last-Modified
+	NoETags             bool   // Proxy returns Last-Modified only
+	NowModified         bool   // Proxy returns the time of the answer as Last-Modified, and no ETag
+	NoProxy             bool   // an old connector with DownloadFile only
+	StatusOK            bool   // errors come with status 200
+	NoAddresses         bool   // no folder has a URL, as on private storage
+	RawAddresses        bool   // URLs of folders are not escaped
+	Tenths              bool   // sizes come in tenths of kilobytes, and as text
+	ByteOrderMark       bool   // in front of JSON
+	Session             string // of the cookie PHPSESSID, which is required
+	Renew               string // the session that Init starts; the old one ends
+	LoginPage           bool   // without a session, return a page and no error
+	LoginRedirect       bool   // without a session, redirect to a page
+	Token               string // of the header Authorization: Bearer
+	OwnParameter        string // the application finds its connector by route=this
+	EmptyWithoutSession bool   // without a session, return an empty library
 }
 
 type file struct {
@@ -216,14 +216,14 @@ func (c *Connector) connector(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "", http.StatusMethodNotAllowed)
 	case r.URL.Path != "/ckfinder/connector" || c.knobs.OwnParameter != q.Get("route"):
 		http.NotFound(w, r)
-	case c.isNobody(r):
-		c.refuseNobody(w, r)
+	case c.isAnonymous(r):
+		c.refuseAnonymous(w, r)
 	default:
 		c.command(w, r, q)
 	}
 }
 
-func (c *Connector) isNobody(r *http.Request) bool {
+func (c *Connector) isAnonymous(r *http.Request) bool {
 	if t := c.knobs.Token; t != "" && r.Header.Get("Authorization") != "Bearer "+t {
 		return true
 	}
@@ -231,16 +231,16 @@ func (c *Connector) isNobody(r *http.Request) bool {
 	return c.knobs.Session != "" && (len(cookies) != 1 || cookies[0].Value != c.knobs.Session)
 }
 
-func (c *Connector) refuseNobody(w http.ResponseWriter, r *http.Request) {
+func (c *Connector) refuseAnonymous(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case c.knobs.LoginPage:
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		fmt.Fprint(w, "\n<!DOCTYPE html><title>Log in</title>"+strings.Repeat("<p>Please log in", 60))
 	case c.knobs.LoginRedirect:
 		http.Redirect(w, r, "/login?back=secret", http.StatusFound)
-	case c.knobs.EmptyForNobody && r.URL.Query().Has("fileName"):
+	case c.knobs.EmptyWithoutSession && r.URL.Query().Has("fileName"):
 		c.fail(w, 103)
-	case c.knobs.EmptyForNobody:
+	case c.knobs.EmptyWithoutSession:
 		c.reply(w, http.StatusOK, map[string]any{"enabled": true, "resourceTypes": []any{}})
 	default:
 		c.fail(w, 500)

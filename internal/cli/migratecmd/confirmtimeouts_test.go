@@ -14,22 +14,21 @@ import (
 	"assetferry/state"
 )
 
-// What a profile says of how late assets are listed is reckoned with, unless a flag says how
-// long to wait.
-func TestSettleTimes(t *testing.T) {
-	for _, tt := range []struct{ given, delay, settle, answer time.Duration }{
+// The timeouts include the listing delay of a profile, unless a flag sets them.
+func TestConfirmTimeouts(t *testing.T) {
+	for _, tt := range []struct{ given, delay, confirm, response time.Duration }{
 		{0, 0, apply.DefaultConfirmTimeout, migrate.DefaultResponseTimeout},
 		{0, 15 * time.Second, apply.DefaultConfirmTimeout + 30*time.Second, migrate.DefaultResponseTimeout + 30*time.Second},
 		{time.Second, 15 * time.Second, time.Second, time.Second},
 	} {
-		if settle, answer := settleTimes(tt.given, tt.delay); settle != tt.settle || answer != tt.answer {
-			t.Errorf("%v with a delay of %v: %v and %v, want %v and %v", tt.given, tt.delay, settle, answer, tt.settle, tt.answer)
+		if confirm, response := confirmTimeouts(tt.given, tt.delay); confirm != tt.confirm || response != tt.response {
+			t.Errorf("%v with a delay of %v: %v and %v, want %v and %v", tt.given, tt.delay, confirm, response, tt.confirm, tt.response)
 		}
 	}
 }
 
-// A run and a plan reckon with the profile of their destination.
-func TestSettleTimesOfAProfile(t *testing.T) {
+// A run and a plan use the profile of their destination.
+func TestConfirmTimeoutsOfAProfile(t *testing.T) {
 	store, err := state.Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"))
 	if err != nil {
 		t.Fatal(err)
