@@ -68,11 +68,11 @@ func (a Asset) ImageURL(r Rendition) (string, error) {
 // Image reads a rendition of an image, as [Client.Download] does. The size is -1
 // if the service did not say.
 func (c *Client) Image(ctx context.Context, a Asset, r Rendition) (io.ReadCloser, int64, error) {
-	address, err := a.ImageURL(r)
+	imageURL, err := a.ImageURL(r)
 	if err != nil {
 		return nil, 0, err
 	}
-	return c.Download(ctx, address, 0)
+	return c.Download(ctx, imageURL, 0)
 }
 
 // Thumb reads a small picture of an image from the service itself, where images

@@ -118,6 +118,6 @@ func (c *Client) DownloadRevision(ctx context.Context, a Asset, revisionID strin
 	if !ok || workspace == "" {
 		return nil, 0, fmt.Errorf("download revision: the address of asset %s names no workspace", a.ID)
 	}
-	address := c.base.String() + "/" + workspace + revisionsPath(a.ID) + "/" + url.PathEscape(revisionID) + "/file"
-	return c.Download(ctx, address, offset)
+	rawURL := c.base.String() + "/" + workspace + revisionsPath(a.ID) + "/" + url.PathEscape(revisionID) + "/file"
+	return c.Download(ctx, rawURL, offset)
 }

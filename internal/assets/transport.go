@@ -62,8 +62,8 @@ type bodyDialer struct {
 
 const bodyBuffer = 64 << 10
 
-func (d *bodyDialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := d.Dialer.DialContext(ctx, network, address)
+func (d *bodyDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := d.Dialer.DialContext(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -118,8 +118,8 @@ func (t readOnlyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // onlyReads reports whether a POST to an address changes nothing.
 func (t readOnlyTransport) onlyReads(to *url.URL) bool {
-	address, _, _ := strings.Cut(to.String(), "?")
-	return to.String() == t.access || address == t.names || address == t.search
+	withoutQuery, _, _ := strings.Cut(to.String(), "?")
+	return to.String() == t.access || withoutQuery == t.names || withoutQuery == t.search
 }
 
 func (t readOnlyTransport) CloseIdleConnections() {

@@ -120,7 +120,7 @@ func (l *leakTest) connector(t *testing.T, around ...func(http.Handler) http.Han
 
 // workspace makes the source an environment of a service, and gives its key and the variable
 // with its address.
-func (l *leakTest) workspace(t *testing.T) (from *service, key tokens.AccessKey, address string) {
+func (l *leakTest) workspace(t *testing.T) (from *service, key tokens.AccessKey, url string) {
 	t.Helper()
 	e := tokens.Environment{ID: "9d1e7c40ab25f638c0d7", AccessKey: mark + "-access-key-of-the-source"}
 	from = startService(t, sandbox.Options{Environments: []tokens.Environment{e}})
@@ -341,30 +341,30 @@ func TestSecrets(t *testing.T) {
 			return map[string]int{"plan": exit.CodeUsage, "migrate": exit.CodeUsage, "verify": exit.CodeNoSuch, "status": exit.CodeNoSuch}
 		},
 		"key of a source": func(t *testing.T, l *leakTest) map[string]int {
-			_, key, address := l.workspace(t)
-			l.env = append(start(t).variables(), address, "ASSETFERRY_SOURCE_ACCESS_KEY="+string(key))
+			_, key, url := l.workspace(t)
+			l.env = append(start(t).variables(), url, "ASSETFERRY_SOURCE_ACCESS_KEY="+string(key))
 			return fine
 		},
 		"key of a source in a file": func(t *testing.T, l *leakTest) map[string]int {
-			_, key, address := l.workspace(t)
-			l.env = append(start(t).variables(), address, "ASSETFERRY_SOURCE_ACCESS_KEY_FILE="+l.input(t, "key", string(key)+"\n"))
+			_, key, url := l.workspace(t)
+			l.env = append(start(t).variables(), url, "ASSETFERRY_SOURCE_ACCESS_KEY_FILE="+l.input(t, "key", string(key)+"\n"))
 			return fine
 		},
 		"key of a source from a command": func(t *testing.T, l *leakTest) map[string]int {
-			_, key, address := l.workspace(t)
-			l.env = append(start(t).variables(), address, "ASSETFERRY_SOURCE_ACCESS_KEY_COMMAND="+l.program(t, string(key)))
+			_, key, url := l.workspace(t)
+			l.env = append(start(t).variables(), url, "ASSETFERRY_SOURCE_ACCESS_KEY_COMMAND="+l.program(t, string(key)))
 			return fine
 		},
 		"token of a source": func(t *testing.T, l *leakTest) map[string]int {
-			from, key, address := l.workspace(t)
+			from, key, url := l.workspace(t)
 			token := sandboxtest.Sign(key, sandboxtest.Claims(from.env, "superadmin"))
-			l.env = append(start(t).variables(), address, "ASSETFERRY_SOURCE_TOKEN_COMMAND="+l.program(t, token))
+			l.env = append(start(t).variables(), url, "ASSETFERRY_SOURCE_TOKEN_COMMAND="+l.program(t, token))
 			return fine
 		},
 		"source that echoes": func(t *testing.T, l *leakTest) map[string]int {
-			from, key, address := l.workspace(t)
+			from, key, url := l.workspace(t)
 			from.wrap(echo(http.StatusUnauthorized))
-			l.env = append(start(t).variables(), address, "ASSETFERRY_SOURCE_ACCESS_KEY="+string(key))
+			l.env = append(start(t).variables(), url, "ASSETFERRY_SOURCE_ACCESS_KEY="+string(key))
 			return map[string]int{"plan": exit.CodeAuth, "migrate": exit.CodeAuth, "verify": exit.CodeNoSuch, "status": exit.CodeDone}
 		},
 		"password in the address of a workspace": func(t *testing.T, l *leakTest) map[string]int {

@@ -56,7 +56,7 @@ func TestAI(t *testing.T) {
 				return
 			}
 			got := "the sandbox"
-			if ai.Kind == Address {
+			if ai.Kind == URL {
 				got = strings.Join([]string{ai.URL, ai.Environment.Origin, ai.AccessKey.Origin + ai.TokenURL.Origin + ai.TokenCommand, ai.User}, " ")
 			}
 			if got != test.want {

@@ -73,7 +73,7 @@ type Settings struct {
 	LogFile     string
 	Metadata    string             // a table that describes objects
 	Mapping     *mapping.Rules     // nil: there are none
-	Addresses   []*oldurl.Template // by which old addresses were built
+	OldURLs     []*oldurl.Template // by which old addresses were built
 	Progress    string             // auto, bar, plain, none
 	Concurrency int
 

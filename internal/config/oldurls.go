@@ -13,17 +13,17 @@ import (
 )
 
 // addressesKey is the key of the templates of old URLs.
-const addressesKey = "addresses"
+const oldURLsKey = "addresses"
 
 // addresses reads one template of old URLs, or a list of them.
-func (f file) addresses(node ast.Node) ([]*oldurl.Template, error) {
+func (f file) oldURLs(node ast.Node) ([]*oldurl.Template, error) {
 	nodes := []ast.Node{node}
 	if sequence, ok := node.(*ast.SequenceNode); ok {
 		nodes = sequence.Values
 	}
 	var all []*oldurl.Template
 	for _, n := range nodes {
-		t, err := f.addressTemplate(n)
+		t, err := f.oldURLTemplate(n)
 		if err != nil {
 			return nil, err
 		}
@@ -36,13 +36,13 @@ func (f file) addresses(node ast.Node) ([]*oldurl.Template, error) {
 }
 
 // addressTemplate reads a template: a URL alone, or with its widths.
-func (f file) addressTemplate(node ast.Node) (*oldurl.Template, error) {
-	address, widths := node, []int(nil)
+func (f file) oldURLTemplate(node ast.Node) (*oldurl.Template, error) {
+	template, widths := node, []int(nil)
 	if _, more := node.(*ast.MappingNode); more {
-		address = nil
+		template = nil
 		err := f.walk(node, []row{{key: "address"}, {key: "widths"}}, func(r row, value ast.Node) (err error) {
 			if r.key == "address" {
-				address = value
+				template = value
 				return nil
 			}
 			widths, err = f.widths(value)
@@ -51,17 +51,17 @@ func (f file) addressTemplate(node ast.Node) (*oldurl.Template, error) {
 		if err != nil {
 			return nil, err
 		}
-		if address == nil {
+		if template == nil {
 			return nil, f.ErrorAt(node, "address is missing")
 		}
 	}
-	text, ok := strictyaml.Scalar(address)
+	text, ok := strictyaml.Scalar(template)
 	if !ok {
-		return nil, f.ErrorAt(address, "an address is expected here, such as https://cdn.example.com/${path}")
+		return nil, f.ErrorAt(template, "an address is expected here, such as https://cdn.example.com/${path}")
 	}
 	t, err := oldurl.ParseTemplate(text, widths)
 	if mistake, ok := errors.AsType[*oldurl.TemplateError](err); ok {
-		return nil, f.ErrorIn(address, mistake.At, mistake.Msg+"; see assetferry help redirects")
+		return nil, f.ErrorIn(template, mistake.At, mistake.Msg+"; see assetferry help redirects")
 	}
 	return t, err
 }
@@ -87,16 +87,16 @@ func (f file) widths(node ast.Node) (all []int, err error) {
 }
 
 // oldAddresses returns the number of templates.
-func (s *Settings) oldAddresses() Effect {
-	e := Effect{Name: addressesKey, From: byDefault}
-	switch n := len(s.Addresses); {
+func (s *Settings) oldURLs() Effect {
+	e := Effect{Name: oldURLsKey, From: byDefault}
+	switch n := len(s.OldURLs); {
 	case n == 1:
 		e.Value = "1 template"
 	case n > 1:
 		e.Value = fmt.Sprintf("%d templates", n)
 	}
-	if s.Addresses != nil {
-		e.From = map[Origin]string{FromFile: s.File, FromJob: s.fromJob()}[s.origin[addressesKey]]
+	if s.OldURLs != nil {
+		e.From = map[Origin]string{FromFile: s.File, FromJob: s.fromJob()}[s.origin[oldURLsKey]]
 	}
 	return e
 }

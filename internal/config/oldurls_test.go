@@ -9,7 +9,7 @@ import (
 	"assetferry/internal/oldurl"
 )
 
-const addressed = `
+const withOldURLs = `
 addresses:
   - https://cdn.example.com/${path}
   - {address: "https://cdn.example.com/w_${width}/${path}", widths: [320, 640]}
@@ -20,8 +20,8 @@ jobs:
     addresses: /uploads/${folder}/${name}
 `
 
-func TestAddresses(t *testing.T) {
-	for _, tt := range []struct{ job, addresses, effect string }{
+func TestOldURLs(t *testing.T) {
+	for _, tt := range []struct{ job, oldURLs, effect string }{
 		{"", "[https://cdn.example.com/${path} https://cdn.example.com/w_${width}/${path}]", "2 templates, " + DefaultFile},
 		{"plain", "[https://cdn.example.com/${path} https://cdn.example.com/w_${width}/${path}]", "2 templates, " + DefaultFile},
 		{"other", "[/uploads/${folder}/${name}]", `1 template, job "other" in ` + DefaultFile},
@@ -30,14 +30,14 @@ func TestAddresses(t *testing.T) {
 		if tt.job != "" {
 			flags["job"] = []string{tt.job}
 		}
-		s := mustLoad(t, addressed, flags, nil)
+		s := mustLoad(t, withOldURLs, flags, nil)
 		effect := ""
 		for _, e := range s.Effects() {
 			if e.Name == "addresses" {
 				effect = e.Value + ", " + e.From
 			}
 		}
-		if got := fmt.Sprint(s.Addresses); got != tt.addresses || effect != tt.effect {
+		if got := fmt.Sprint(s.OldURLs); got != tt.oldURLs || effect != tt.effect {
 			t.Errorf("job %q: addresses %s, effect %q", tt.job, got, effect)
 		}
 	}
@@ -45,12 +45,12 @@ func TestAddresses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := mustLoad(t, addressed, nil, nil); !reflect.DeepEqual(s.Addresses[1], want) {
-		t.Errorf("got %+v, want %+v", *s.Addresses[1], *want)
+	if s := mustLoad(t, withOldURLs, nil, nil); !reflect.DeepEqual(s.OldURLs[1], want) {
+		t.Errorf("got %+v, want %+v", *s.OldURLs[1], *want)
 	}
 }
 
-func TestAddressMistakes(t *testing.T) {
+func TestOldURLMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		"addresses:\n  - /files/${key}\n":                                      "assetferry.yaml:2:12: unknown placeholder ${key}",
 		"addresses: /files/${name}\n":                                          "assetferry.yaml:1:12: the folder is missing",

@@ -51,8 +51,8 @@ func (n Named) covers(r Reached) bool {
 }
 
 // hostOf returns the host of a URL in a form that can be compared.
-func hostOf(address string) string {
-	u, err := url.Parse(address)
+func hostOf(rawURL string) string {
+	u, err := url.Parse(rawURL)
 	if err != nil {
 		return ""
 	}

@@ -87,7 +87,7 @@ func TestTemplates(t *testing.T) {
 func rowColumns(m *Mapping) string {
 	var all []string
 	for _, name := range sortedKeys(m.columns.words) {
-		if word := m.Word(name); findsRows(word) || word == wordAddress {
+		if word := m.Word(name); findsRows(word) || word == wordOldURL {
 			all = append(all, fmt.Sprintf("%s=%s", name, word))
 		}
 	}

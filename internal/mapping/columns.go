@@ -86,11 +86,11 @@ func (m *Mapping) read(o Object) Object {
 }
 
 // Addresses returns the old URLs in the metadata of an object.
-func (m *Mapping) Addresses(o Object) (all []string) {
+func (m *Mapping) OldURLs(o Object) (all []string) {
 	m = m.usable()
 	o = m.read(o)
 	for _, from := range m.precedence() {
-		all = append(all, o.Found[from][wordAddress]...)
+		all = append(all, o.Found[from][wordOldURL]...)
 	}
 	return all
 }
@@ -117,7 +117,7 @@ func (c columns) rename(fields metadata.Fields) metadata.Fields {
 		case findsRows(k.word):
 		case renamed[k.word] == nil:
 			renamed[k.word] = k.values
-		case k.word == wordTags || k.word == wordAddress:
+		case k.word == wordTags || k.word == wordOldURL:
 			renamed[k.word] = slices.Concat(renamed[k.word], k.values)
 		}
 	}

@@ -32,7 +32,7 @@ func (t *Table) columnsOf(f *tabular.File) (columns, error) {
 		}
 		c.names, seen[is] = append(c.names, is), true
 	}
-	for _, c.by = range [...]by{byKey, byAddress, byChecksum} {
+	for _, c.by = range [...]by{byKey, byOldURL, byChecksum} {
 		if n, ok := at[c.by]; ok {
 			c.known = n
 			return c, nil

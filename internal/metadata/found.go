@@ -82,7 +82,7 @@ func (f Found) With(from Source, fields Fields) Found {
 }
 
 // Addresses returns the old URLs of an object from its table, its sidecar or the source.
-func (f Found) Addresses() []string {
+func (f Found) OldURLs() []string {
 	return slices.Concat(f[FromSidecar]["address"], f[FromSource]["address"])
 }
 

@@ -47,10 +47,10 @@ func open(tb testing.TB, path string) *Table {
 func plain() Terms {
 	return Terms{
 		Word: func(column string) string { return column },
-		Keys: func(address string) []string { return []string{strings.TrimPrefix(address, "/")} },
-		Same: func(address string) string {
-			if strings.HasPrefix(address, "/") {
-				return address
+		Keys: func(url string) []string { return []string{strings.TrimPrefix(url, "/")} },
+		Same: func(url string) string {
+			if strings.HasPrefix(url, "/") {
+				return url
 			}
 			return ""
 		},
@@ -68,8 +68,8 @@ func withTagsInOrder(f Fields) Fields {
 
 func identityOf(r row) Identity {
 	switch r.by {
-	case byAddress:
-		return Identity{Key: "another", Addresses: []string{r.known}}
+	case byOldURL:
+		return Identity{Key: "another", OldURLs: []string{r.known}}
 	case byChecksum:
 		checksum, err := hex.DecodeString(r.known)
 		if err != nil {
@@ -527,7 +527,7 @@ func TestWhatObjectsAreKnownBy(t *testing.T) {
 		if _, ok, err := table.Describe(Identity{Key: "b.jpg", Checksum: make([]byte, 32)}); ok || err != nil {
 			t.Errorf("%s: another object: %v, %v", name, ok, err)
 		}
-		f, ok, err = table.Describe(Identity{Key: "c.jpg", Addresses: []string{"no address", "/given"}})
+		f, ok, err = table.Describe(Identity{Key: "c.jpg", OldURLs: []string{"no address", "/given"}})
 		if given := name == "address.csv" || name == "a.jsonl"; err != nil || ok != given || given && f["alt"][0] != "Given" {
 			t.Errorf("%s: what was given: %v, %v, %v", name, f, ok, err)
 		}
@@ -535,7 +535,7 @@ func TestWhatObjectsAreKnownBy(t *testing.T) {
 }
 
 // A row that names a key comes before one from whose address it follows.
-func TestAKeyComesBeforeAnAddress(t *testing.T) {
+func TestAKeyComesBeforeAnOldURL(t *testing.T) {
 	table := open(t, write(t, "t.jsonl", `{"address": "/a.jpg", "alt": "by address"}`+"\n"+`{"key": "a.jpg", "alt": "by key"}`))
 	if f, _, err := table.Describe(Identity{Key: "a.jpg"}); err != nil || f["alt"][0] != "by key" {
 		t.Errorf("%v, %v", f, err)

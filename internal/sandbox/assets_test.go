@@ -324,9 +324,9 @@ func TestImageRenamedToAnotherKind(t *testing.T) {
 	c.processed()
 	for _, extension := range []string{"txt", "PNG"} {
 		a := c.do(200, "PATCH", "/assets/"+id, object{"extension": extension}).object(t)
-		_, addresses := a["imageUrls"]
+		_, hasURLs := a["imageUrls"]
 		_, status := a["metadata"].(object)["metadataProcessingStatus"]
-		if isImage := extension == "PNG"; addresses != isImage || status != isImage {
+		if isImage := extension == "PNG"; hasURLs != isImage || status != isImage {
 			t.Errorf("%s: %v", extension, a)
 		}
 	}

@@ -69,8 +69,8 @@ func TestImageDelivery(t *testing.T) {
 			t.Errorf("%s: headers %v", name, r.Header)
 		}
 	}
-	for width, address := range a["imageUrls"].(object) {
-		r := c.do(200, "GET", strings.TrimPrefix(address.(string), c.url), nil)
+	for width, url := range a["imageUrls"].(object) {
+		r := c.do(200, "GET", strings.TrimPrefix(url.(string), c.url), nil)
 		if got := fmt.Sprint(sizeOf(t, r).X); got != strings.Replace(width, "default", "1000", 1) {
 			t.Errorf("the address for %s gives a width of %s", width, got)
 		}

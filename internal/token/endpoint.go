@@ -34,7 +34,7 @@ type EndpointOptions struct {
 // editors. The address may hold a secret, so no more than its origin is ever shown. Nothing
 // else is sent there: no credentials, and no redirect is followed.
 type Endpoint struct {
-	address   Secret
+	url       Secret
 	origin    string
 	transport http.RoundTripper
 	timeout   time.Duration
@@ -44,8 +44,8 @@ type Endpoint struct {
 }
 
 // NewEndpoint returns the endpoint at an address. It makes no request.
-func NewEndpoint(address Secret, o EndpointOptions) (*Endpoint, error) {
-	u, err := url.Parse(address.Reveal())
+func NewEndpoint(endpointURL Secret, o EndpointOptions) (*Endpoint, error) {
+	u, err := url.Parse(endpointURL.Reveal())
 	if err != nil || u.Host == "" {
 		return nil, errors.New("token endpoint: the address is not of the form https://host/path")
 	}
@@ -56,7 +56,7 @@ func NewEndpoint(address Secret, o EndpointOptions) (*Endpoint, error) {
 		return nil, fmt.Errorf("token endpoint: %w", err)
 	}
 	e := &Endpoint{
-		address: address, origin: outbound.Origin(u), transport: o.Transport,
+		url: endpointURL, origin: outbound.Origin(u), transport: o.Transport,
 		timeout: cmp.Or(o.Timeout, defaultTimeout), policy: o.Retry, clock: o.Now, held: newHeld(endpointLife),
 	}
 	e.policy.MaxTime = cmp.Or(e.policy.MaxTime, 30*time.Second)
@@ -118,7 +118,7 @@ func (e *EndpointError) Hint() string {
 func (e *Endpoint) ask(parent context.Context) (Secret, error) {
 	ctx, cancel := context.WithTimeout(parent, e.timeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.address.Reveal(), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.url.Reveal(), nil)
 	if err != nil {
 		return Secret{}, &EndpointError{Origin: e.origin, Err: errors.New("the address is not usable"), class: retry.Fatal}
 	}

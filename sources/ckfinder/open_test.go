@@ -245,8 +245,8 @@ func TestDescribe(t *testing.T) {
 		want  string
 	}{
 		"escaped":   {ckfindertest.Knobs{}, "/userfiles/images/a%20b+c/%C3%BC%20100%25%20%231.jpg"},
-		"as it is":  {ckfindertest.Knobs{RawAddresses: true}, "/userfiles/images/a%20b+c/%C3%BC%20100%25%20%231.jpg"},
-		"not there": {ckfindertest.Knobs{NoAddresses: true}, ""},
+		"as it is":  {ckfindertest.Knobs{RawURLs: true}, "/userfiles/images/a%20b+c/%C3%BC%20100%25%20%231.jpg"},
+		"not there": {ckfindertest.Knobs{NoURLs: true}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := ckfindertest.New(t, "Images")

@@ -159,8 +159,8 @@ func testRenditions(t *testing.T, s *scratch) {
 			}
 		}
 	}
-	if address, err := a.ImageURL(assets.Rendition{Width: 240}); err != nil || address != a.ImageURLs["240"] {
-		t.Errorf("built %q, %v, and got %q", address, err, a.ImageURLs["240"])
+	if url, err := a.ImageURL(assets.Rendition{Width: 240}); err != nil || url != a.ImageURLs["240"] {
+		t.Errorf("built %q, %v, and got %q", url, err, a.ImageURLs["240"])
 	}
 }
 

@@ -38,9 +38,9 @@ func TestKindsOfSources(t *testing.T) {
 			}
 		}
 	}
-	for _, address := range []string{"s3://", "s3://user:hush@bucket", "ckbox://", "ckfinder+https://user:hush@host/c", "dav://user:hush@host/"} {
-		if _, err := NameOf(address); err == nil || CheckAddress(address) == nil || strings.Contains(err.Error(), "hush") {
-			t.Errorf("%s: %v", address, err)
+	for _, url := range []string{"s3://", "s3://user:hush@bucket", "ckbox://", "ckfinder+https://user:hush@host/c", "dav://user:hush@host/"} {
+		if _, err := NameOf(url); err == nil || CheckURL(url) == nil || strings.Contains(err.Error(), "hush") {
+			t.Errorf("%s: %v", url, err)
 		}
 	}
 }

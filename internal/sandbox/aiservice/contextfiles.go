@@ -69,8 +69,8 @@ func (s *Server) fetchContextFile(c *call) error {
 	if err != nil {
 		return err
 	}
-	if address, err := url.Parse(in.URL); err == nil && in.Name == "" {
-		in.Name = path.Base(address.Path)
+	if rawURL, err := url.Parse(in.URL); err == nil && in.Name == "" {
+		in.Name = path.Base(rawURL.Path)
 	}
 	return s.keepContextFile(c, upload{name: in.Name, given: f.mediaType, data: f.data})
 }

@@ -39,12 +39,12 @@ type reach struct {
 }
 
 // check looks at an address of numbers.
-func (r reach) check(address string) error {
-	host, _, err := net.SplitHostPort(address)
+func (r reach) check(addr string) error {
+	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return err
 	}
-	if r.anywhere || net.ParseIP(host).IsLoopback() || slices.Contains(r.from, address) {
+	if r.anywhere || net.ParseIP(host).IsLoopback() || slices.Contains(r.from, addr) {
 		return nil
 	}
 	return errElsewhere
@@ -55,14 +55,14 @@ func newFetcher(from []string, anywhere bool) *fetcher {
 	free := &net.Dialer{Timeout: fetchTime}
 	// Addresses are looked at after names have been looked up, for every hop: a name
 	// says nothing of where it leads.
-	guarded := &net.Dialer{Timeout: fetchTime, Control: func(_, address string, _ syscall.RawConn) error { return r.check(address) }}
+	guarded := &net.Dialer{Timeout: fetchTime, Control: func(_, addr string, _ syscall.RawConn) error { return r.check(addr) }}
 	transport := &http.Transport{
 		DisableKeepAlives: true, ResponseHeaderTimeout: fetchTime,
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			if slices.Contains(from, address) { // by its name
-				return free.DialContext(ctx, network, address)
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if slices.Contains(from, addr) { // by its name
+				return free.DialContext(ctx, network, addr)
 			}
-			return guarded.DialContext(ctx, network, address)
+			return guarded.DialContext(ctx, network, addr)
 		},
 	}
 	return &fetcher{&http.Client{Transport: transport, Timeout: fetchTime, CheckRedirect: withoutReferer}}
@@ -84,8 +84,8 @@ type fetched struct {
 }
 
 // fetch gets what is at an address: text, PDF or a picture that is not empty. Headers may be nil.
-func (f *fetcher) fetch(ctx context.Context, address string, headers http.Header) (got fetched, err error) {
-	u, err := url.Parse(address)
+func (f *fetcher) fetch(ctx context.Context, rawURL string, headers http.Header) (got fetched, err error) {
+	u, err := url.Parse(rawURL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
 		return got, errors.New("it must be an address with http or https, without a password")
 	}

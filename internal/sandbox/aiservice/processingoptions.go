@@ -59,10 +59,10 @@ func (o processingOptions) usable(m Model) error {
 }
 
 // headers are those that go along to an address: to the host that a domain names, and to no other.
-func (o processingOptions) headers(address string) http.Header {
+func (o processingOptions) headers(rawURL string) http.Header {
 	all := http.Header{}
 	for _, h := range o.ExtraHTTPHeaders {
-		if host := hostOf(address); host == "" || host != hostOf(h.Domain) {
+		if host := hostOf(rawURL); host == "" || host != hostOf(h.Domain) {
 			continue
 		}
 		for name, value := range h.Headers {
@@ -73,11 +73,11 @@ func (o processingOptions) headers(address string) http.Header {
 }
 
 // hostOf is the host, with its port, of an address or of a domain.
-func hostOf(address string) string {
-	if !strings.Contains(address, "://") {
-		address = "https://" + address
+func hostOf(rawURL string) string {
+	if !strings.Contains(rawURL, "://") {
+		rawURL = "https://" + rawURL
 	}
-	u, err := url.Parse(address)
+	u, err := url.Parse(rawURL)
 	if err != nil {
 		return ""
 	}

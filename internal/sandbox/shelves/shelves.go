@@ -263,16 +263,16 @@ func detail(a records.Asset, shown *library.Details) error {
 		shown.Attributes = append(shown.Attributes, library.Attribute{Name: name, Value: text})
 	}
 	base := "/" + a.Workspace + "/assets/" + a.ID
-	shown.Address = base + "/file"
+	shown.URL = base + "/file"
 	if !shown.Pictured() {
 		return nil
 	}
 	urls := records.ImageURLs(base, a.Picture.Width, naming.Fold(a.Extension))
 	for _, w := range records.Widths(a.Picture.Width) {
-		shown.Renditions = append(shown.Renditions, library.Rendition{Width: w, Format: "webp", Address: urls[fmt.Sprint(w)]})
+		shown.Renditions = append(shown.Renditions, library.Rendition{Width: w, Format: "webp", URL: urls[fmt.Sprint(w)]})
 	}
 	format, _ := records.RenditionFormat(naming.Fold(a.Extension))
-	shown.Renditions = append(shown.Renditions, library.Rendition{Width: a.Picture.Width, Format: string(format), Address: urls["default"]})
+	shown.Renditions = append(shown.Renditions, library.Rendition{Width: a.Picture.Width, Format: string(format), URL: urls["default"]})
 	return nil
 }
 
