@@ -16,7 +16,7 @@ type AIService struct {
 	Environment  Reference
 	AccessKey    Reference
 	TokenCommand string    // a command line that prints tokens
-	TokenURL     Reference // the address of a token endpoint, which may hold a secret
+	TokenURL     Reference // the URL of a token endpoint, which may hold a secret
 
 	User, CAFile string
 }

@@ -42,7 +42,7 @@ const (
 // A Destination is the target of a run. For the sandbox, the URL and the references are empty.
 type Destination struct {
 	Kind Kind
-	Name string // "sandbox", the name in the file, or empty for a bare address
+	Name string // "sandbox", the name in the file, or empty for a bare URL
 	URL  string // without a slash at its end
 
 	Environment  Reference
@@ -63,7 +63,7 @@ func (s *Settings) Destination() (Destination, error) {
 		}
 	case s.To == sandboxName:
 		return s.sandbox(), nil
-	case strings.ContainsAny(s.To, ":@"): // also what only looks like an address: it is not repeated
+	case strings.ContainsAny(s.To, ":@"): // also what only looks like a URL: it is not repeated
 		return s.byURL("", Named{URL: s.To})
 	}
 	n, ok := s.Destinations[s.To]
@@ -195,7 +195,7 @@ func (s *Settings) S3Endpoint() (string, error) {
 	return s.Endpoint, nil
 }
 
-// checkAddress checks the URL of a service. Its errors never contain the URL, which may contain a
+// checkURL checks the URL of a service. Its errors never contain the URL, which may contain a
 // password.
 func checkURL(rawURL string, allowHTTP bool) error {
 	u, err := url.Parse(rawURL)

@@ -89,7 +89,7 @@ func parseJob(f file, node ast.Node) (j Job, err error) {
 	return j, err
 }
 
-// IsAddress reports whether a source is a URL and not a folder.
+// IsURL reports whether a source is a URL and not a folder.
 func IsURL(source string) bool {
 	_, isTable := TableOf(source)
 	return isTable || strings.Contains(source, "://")

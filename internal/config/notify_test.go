@@ -10,7 +10,7 @@ import (
 	"assetferry/internal/notify"
 )
 
-// TestTargets has addresses come from everywhere that they can come from.
+// TestTargets has URLs come from everywhere that they can come from.
 func TestTargets(t *testing.T) {
 	const file = "# mine\nhttps://hooks.example.com/one\n\n  failure=https://hooks.example.com/two\r\n# https://hooks.example.com/no\n"
 	one, two, three := hook(t, "https://hooks.example.com/one"), hook(t, "failure=https://hooks.example.com/two"), hook(t, "https://hooks.example.com/three")
@@ -40,7 +40,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// TestTargetsAreNotShown makes mistakes around an address that nobody may see.
+// TestTargetsAreNotShown makes mistakes around a URL that nobody may see.
 func TestTargetsAreNotShown(t *testing.T) {
 	const secret = "T0000-hush"
 	url := "https://hooks.example.com/" + secret
@@ -48,7 +48,7 @@ func TestTargetsAreNotShown(t *testing.T) {
 		yaml string
 		env  map[string]string
 	}{
-		"no address":       {"notify: " + secret, nil},
+		"no URL":           {"notify: " + secret, nil},
 		"no event":         {"notify: never=" + url, nil},
 		"other line":       {"notify:\n  - " + url + "\n  - [a]", nil},
 		"line of flow":     {"notify: [\n  failure=" + url + ",\n  {a: b}]", nil},

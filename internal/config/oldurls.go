@@ -12,10 +12,10 @@ import (
 	"assetferry/internal/strictyaml"
 )
 
-// addressesKey is the key of the templates of old URLs.
-const oldURLsKey = "addresses"
+// oldURLsKey is the key of the templates of old URLs.
+const oldURLsKey = "old_urls"
 
-// addresses reads one template of old URLs, or a list of them.
+// oldURLs reads one template of old URLs, or a list of them.
 func (f file) oldURLs(node ast.Node) ([]*oldurl.Template, error) {
 	nodes := []ast.Node{node}
 	if sequence, ok := node.(*ast.SequenceNode); ok {
@@ -28,20 +28,20 @@ func (f file) oldURLs(node ast.Node) ([]*oldurl.Template, error) {
 			return nil, err
 		}
 		if slices.ContainsFunc(all, func(o *oldurl.Template) bool { return o.String() == t.String() }) {
-			return nil, f.ErrorAt(n, "this address is there twice")
+			return nil, f.ErrorAt(n, "this URL is there twice")
 		}
 		all = append(all, t)
 	}
 	return all, nil
 }
 
-// addressTemplate reads a template: a URL alone, or with its widths.
+// oldURLTemplate reads a template: a URL alone, or with its widths.
 func (f file) oldURLTemplate(node ast.Node) (*oldurl.Template, error) {
 	template, widths := node, []int(nil)
 	if _, more := node.(*ast.MappingNode); more {
 		template = nil
-		err := f.walk(node, []row{{key: "address"}, {key: "widths"}}, func(r row, value ast.Node) (err error) {
-			if r.key == "address" {
+		err := f.walk(node, []row{{key: "url"}, {key: "widths"}}, func(r row, value ast.Node) (err error) {
+			if r.key == "url" {
 				template = value
 				return nil
 			}
@@ -52,12 +52,12 @@ func (f file) oldURLTemplate(node ast.Node) (*oldurl.Template, error) {
 			return nil, err
 		}
 		if template == nil {
-			return nil, f.ErrorAt(node, "address is missing")
+			return nil, f.ErrorAt(node, "url is missing")
 		}
 	}
 	text, ok := strictyaml.Scalar(template)
 	if !ok {
-		return nil, f.ErrorAt(template, "an address is expected here, such as https://cdn.example.com/${path}")
+		return nil, f.ErrorAt(template, "a URL is expected here, such as https://cdn.example.com/${path}")
 	}
 	t, err := oldurl.ParseTemplate(text, widths)
 	if mistake, ok := errors.AsType[*oldurl.TemplateError](err); ok {
@@ -86,7 +86,7 @@ func (f file) widths(node ast.Node) (all []int, err error) {
 	return all, nil
 }
 
-// oldAddresses returns the number of templates.
+// oldURLs returns the number of templates.
 func (s *Settings) oldURLs() Effect {
 	e := Effect{Name: oldURLsKey, From: byDefault}
 	switch n := len(s.OldURLs); {

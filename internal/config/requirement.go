@@ -26,7 +26,7 @@ type Reached struct {
 // approval covers its environment, and the workspace if it names one. A name alone counts only
 // where no destination covers that: variables may lead from it into another environment, whose
 // approvers are others. Where a token command
-// decides about the environment, an address of the same host is covered as well.
+// decides about the environment, a URL of the same host is covered as well.
 func (s *Settings) Requirement(r Reached) Requirement {
 	named, isNamed := s.Destinations[r.Name]
 	if named.RequireApproval && named.covers(r) {

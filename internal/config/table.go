@@ -152,7 +152,7 @@ func text(p *string) setter {
 	})
 }
 
-// address accepts the URL of a service. Plain HTTP is checked when the URL is used.
+// serviceURL accepts the URL of a service. Plain HTTP is checked when the URL is used.
 func serviceURL(p *string) setter {
 	return one(func(value string) error {
 		if err := checkURL(value, true); err != nil {

@@ -111,12 +111,12 @@ func (t Template) encodeMapping(d *draft) {
 	d.line(false, "      ", "add_tags: archive")
 }
 
-// encodeAddresses writes an example of templates.
+// encodeOldURLs writes an example of templates.
 func (t Template) encodeOldURLs(d *draft) {
 	d.prose("", templateOldURLs)
-	d.line(false, "", "addresses:")
+	d.line(false, "", "old_urls:")
 	d.line(false, "  ", "- https://cdn.example.com/${path}")
-	d.line(false, "  ", "- address: https://cdn.example.com/w_${width}/${path}")
+	d.line(false, "  ", "- url: https://cdn.example.com/w_${width}/${path}")
 	d.line(false, "    ", "widths: [320, 640, 1280]")
 }
 

@@ -20,13 +20,13 @@ const (
 	sourceTokenCommand = "ASSETFERRY_SOURCE_TOKEN_COMMAND"
 )
 
-// A WorkspaceAddress is a parsed URL ckbox://... of a source.
+// A WorkspaceURL is a parsed URL ckbox://... of a source.
 type WorkspaceURL struct {
 	Name      string // a destination of the file, "sandbox", or the ID of an environment
 	Workspace string // its ID; empty for the one that the file names, or else the default one
 }
 
-// ParseWorkspaceAddress parses a URL without its scheme. Its errors never contain the URL, because
+// ParseWorkspaceURL parses a URL without its scheme. Its errors never contain the URL, because
 // people put keys into URLs.
 func ParseWorkspaceURL(text string) (WorkspaceURL, error) {
 	name, workspace, _ := strings.Cut(strings.TrimSuffix(text, "/"), "/")

@@ -31,7 +31,7 @@ func TestSourceWorkspace(t *testing.T) {
 	for _, tc := range []struct {
 		name, yaml, url string
 		variables       map[string]string
-		want            string // name, address, environment, key, workspace, service, user; or the error
+		want            string // name, URL, environment, key, workspace, service, user; or the error
 	}{
 		{"sandbox", "", "sandbox", destination, "sandbox     ckbox assetferry"},
 		{"workspace of the sandbox", "", "sandbox/w", destination, "sandbox    w ckbox assetferry"},

@@ -46,7 +46,7 @@ func (c columns) find(name string) (is column, order int, ok bool) {
 }
 
 // Word returns our name for a column of a table, which is usually the same. Besides metadata fields it
-// may be key, address, path, size, modified, digest or content_type, which identify the object of a
+// may be key, old_url, path, size, modified, digest or content_type, which identify the object of a
 // row.
 func (m *Mapping) Word(name string) string {
 	if c, _, ok := m.usable().columns.find(name); ok {
@@ -85,7 +85,7 @@ func (m *Mapping) read(o Object) Object {
 	return o
 }
 
-// Addresses returns the old URLs in the metadata of an object.
+// OldURLs returns the old URLs in the metadata of an object.
 func (m *Mapping) OldURLs(o Object) (all []string) {
 	m = m.usable()
 	o = m.read(o)

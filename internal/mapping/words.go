@@ -12,7 +12,7 @@ const (
 	wordDescription = "description"
 	wordAlt         = "alt"
 	wordTags        = "tags"
-	wordOldURL      = "address"
+	wordOldURL      = "old_url"
 	wordFolder      = "folder"
 )
 

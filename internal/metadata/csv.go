@@ -38,7 +38,7 @@ func (t *Table) columnsOf(f *tabular.File) (columns, error) {
 			return c, nil
 		}
 	}
-	return c, &tabular.Mistake{Line: 1, Column: 1, What: "the header needs a column key, address or sha256"}
+	return c, &tabular.Mistake{Line: 1, Column: 1, What: "the header needs a column key, old_url or sha256"}
 }
 
 // fromCSV returns the row of a line.

@@ -81,9 +81,9 @@ func (f Found) With(from Source, fields Fields) Found {
 	return with
 }
 
-// Addresses returns the old URLs of an object from its table, its sidecar or the source.
+// OldURLs returns the old URLs of an object from its table, its sidecar or the source.
 func (f Found) OldURLs() []string {
-	return slices.Concat(f[FromSidecar]["address"], f[FromSource]["address"])
+	return slices.Concat(f[FromSidecar]["old_url"], f[FromSource]["old_url"])
 }
 
 // First returns the values of a field from the first source that has it, and the source.

@@ -46,7 +46,7 @@ type by string
 
 const (
 	byKey      by = "key"
-	byOldURL   by = "address"
+	byOldURL   by = "old_url"
 	byChecksum by = "sha256"
 )
 

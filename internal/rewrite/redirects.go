@@ -34,7 +34,7 @@ type stateLookup struct {
 	recent map[string]Verdict
 }
 
-// recentAddresses is the number of cached answers of the state database.
+// recentURLs is the number of cached answers of the state database.
 const recentURLs = 100_000
 
 // OpenState returns the redirects of a state database, with rules for old URLs.
@@ -54,7 +54,7 @@ func OpenState(ctx context.Context, m *redirect.Map, rules []*oldurl.Template) (
 	}
 	l.Map, err = NewMap(listed(ctx, m))
 	if e, ok := errors.AsType[*RowError](err); ok {
-		return nil, hint.Usage(e, "correct --old-prefix or the addresses in assetferry.yaml. Or write a map with assetferry urls, correct it, and use --map")
+		return nil, hint.Usage(e, "correct --old-prefix or old_urls in assetferry.yaml. Or write a map with assetferry urls, correct it, and use --map")
 	}
 	if err != nil {
 		return nil, err

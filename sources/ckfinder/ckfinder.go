@@ -53,7 +53,7 @@ type Source struct {
 	old        atomic.Bool // the connector does not support Proxy
 }
 
-// New returns the source of an address. It makes no request.
+// New returns the source of a URL. It makes no request.
 func New(rawURL URL, o Options) *Source {
 	return &Source{url: rawURL, opened: !o.Headers.IsZero(), timeout: commandTimeout, lastFolder: folderMemory{slow: slowFolder}, client: remote.New(remote.Options{
 		Origin: rawURL.connector, Headers: o.Headers, AllowHTTP: o.AllowHTTP, TLS: o.TLS,
@@ -89,7 +89,7 @@ func (p place) parameters() url.Values {
 	return url.Values{"type": {p.kind}, "currentFolder": {p.path}}
 }
 
-// start returns the place of an address with a resource type.
+// start returns the place of a URL with a resource type.
 func (a URL) start() place { return place{kind: a.kind, path: a.folder} }
 
 // placeOf returns the place of an object, and its name.
@@ -116,5 +116,5 @@ func (s *Source) Describe(ctx context.Context, o sources.Object) (sources.Descri
 	if rawURL == "" {
 		return sources.Description{}, nil
 	}
-	return sources.Description{Fields: map[string][]string{"address": {rawURL}}}, nil
+	return sources.Description{Fields: map[string][]string{"old_url": {rawURL}}}, nil
 }

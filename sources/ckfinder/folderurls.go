@@ -11,7 +11,7 @@ import (
 // keys.
 const rememberedFolders = 1000
 
-// folderAddresses caches the URLs of folders.
+// folderURLs caches the URLs of folders.
 type folderURLs struct {
 	mu    sync.Mutex
 	known map[string]string // by resource type and path; "" without a URL
@@ -33,7 +33,7 @@ func (f *folderURLs) find(at place) (rawURL string, known bool) {
 	return rawURL, known
 }
 
-// addressOf returns the URL of a file, from the URL that the connector returns for the folder. That
+// urlOf returns the URL of a file, from the URL that the connector returns for the folder. That
 // may be relative to the connector. The result is "" if the connector returns none.
 func (s *Source) urlOf(ctx context.Context, at place, name string) (string, error) {
 	folder, known := s.folderURLs.find(at)

@@ -265,7 +265,7 @@ func TestDescribe(t *testing.T) {
 					last, err = src.Describe(t.Context(), o)
 					must(t, err)
 				}
-				got := last.Fields["address"]
+				got := last.Fields["old_url"]
 				if test.want == "" && len(got) != 0 || test.want != "" && (len(got) != 1 || got[0] != strings.TrimSuffix(c.URL, "/ckfinder/connector")+test.want) {
 					t.Errorf("%q, want %q", got, test.want)
 				}

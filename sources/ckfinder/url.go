@@ -14,7 +14,7 @@ import (
 // Schemes are the schemes of the URL of a source.
 var Schemes = [...]string{"ckfinder+https", "ckfinder+http"}
 
-// An Address is the URL of a connector, or of a folder of a resource type.
+// A URL is the URL of a connector, or of a folder of a resource type.
 type URL struct {
 	connector *url.URL // with the parameters that are not ours
 	kind      string   // the resource type; "" for all
@@ -24,7 +24,7 @@ type URL struct {
 // taken are parameters that requests set, or that contain secrets.
 var taken = []string{"command", "fileName", "hash", "ckCsrfToken", "cache", "thumbnail"}
 
-// ParseAddress parses ckfinder+https://host/path/connector, with type and currentFolder for a part
+// ParseURL parses ckfinder+https://host/path/connector, with type and currentFolder for a part
 // of it, as in the URLs of the connector. Other parameters are sent with every request, because
 // some applications need them to find the connector. Errors do not repeat the URL, which may
 // contain a secret by mistake.

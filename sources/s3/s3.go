@@ -56,7 +56,7 @@ type Source struct {
 	region atomic.Pointer[string] // the detected region
 }
 
-// New returns the source of an address. It makes no request.
+// New returns the source of a URL. It makes no request.
 func New(ctx context.Context, url URL, o Options) (*Source, error) {
 	s := &Source{url: url, tags: o.Tags, redactor: redact.New()}
 	if o.RequesterPays {

@@ -27,7 +27,7 @@ const (
 // A Store writes files into a part of a bucket. A file is complete or missing.
 type Store struct{ *Source }
 
-// NewStore returns the store of an address. It makes no request.
+// NewStore returns the store of a URL. It makes no request.
 func NewStore(ctx context.Context, url URL, o Options) (Store, error) {
 	s, err := New(ctx, url, o)
 	return Store{s}, err

@@ -11,7 +11,7 @@ import (
 // Scheme is the scheme of the URL of a source.
 const Scheme = "s3"
 
-// An Address names a part of a bucket.
+// A URL names a part of a bucket.
 type URL struct {
 	Bucket string
 	// Prefix is the beginning of the keys: "" for the whole bucket, or with a slash at
@@ -19,7 +19,7 @@ type URL struct {
 	Prefix string
 }
 
-// ParseAddress parses s3://bucket or s3://bucket/prefix. The prefix is literal, because any
+// ParseURL parses s3://bucket or s3://bucket/prefix. The prefix is literal, because any
 // character may be part of a key. It adds a missing slash, so that s3://b/p does not include p2/.
 // Errors do not repeat the URL, which may contain a secret by mistake.
 func ParseURL(text string) (URL, error) {

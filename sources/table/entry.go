@@ -236,10 +236,10 @@ func (c columns) describing(values [][]string, isCSV bool, at *contentURL) map[s
 	return all
 }
 
-// An address is the URL of content.
+// A contentURL is the URL of content.
 type contentURL struct{ url.URL }
 
-// parseAddress parses a URL. It returns nil for an unsupported one.
+// parseContentURL parses a URL. It returns nil for an unsupported one.
 func parseContentURL(text string) *contentURL {
 	if strings.HasPrefix(text, "//") { // as in web pages
 		text = "https:" + text

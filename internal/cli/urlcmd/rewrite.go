@@ -190,7 +190,7 @@ func openRewriteRedirects(ctx context.Context, f *command.Factory, cmd *cobra.Co
 func rewriteRules(f *command.Factory, prefixes []string) ([]*oldurl.Template, error) {
 	if len(prefixes) == 0 && len(f.Settings.OldURLs) == 0 {
 		return nil, exit.Usage(errors.New("the beginning of old URLs is missing"),
-			"add --old-prefix https://old.example.com/files/, addresses in assetferry.yaml, or --map FILE")
+			"add --old-prefix https://old.example.com/files/, old_urls in assetferry.yaml, or --map FILE")
 	}
 	if len(prefixes) == 0 {
 		return f.Settings.OldURLs, nil
