@@ -64,7 +64,7 @@ func (c *Client) Ask(ctx context.Context, q Question) (Reply, error) {
 func (c *Client) question(ctx context.Context, q Question) (*http.Request, error) {
 	u, err := url.Parse(q.URL)
 	if err != nil {
-		return nil, errors.New("not an address")
+		return nil, errors.New("the URL is not valid")
 	}
 	if u.Host == "" {
 		if u, err = url.Parse(c.base.String() + q.URL); err != nil {

@@ -156,7 +156,7 @@ func TestPrivateNetworksByFlagAndByBaseURL(t *testing.T) {
 	}
 }
 
-// What is at the base address itself is had wherever that leads, whatever else is refused.
+// What is at the base URL itself is had wherever that leads, whatever else is refused.
 func TestFilesAtTheBaseURL(t *testing.T) {
 	c := publicClient(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/moved" {
@@ -175,7 +175,7 @@ func TestFilesAtTheBaseURL(t *testing.T) {
 	}
 }
 
-// What the base address leads to is decided once: a service whose name leads into a private
+// What the base URL leads to is decided once: a service whose name leads into a private
 // network later gains nothing.
 func TestBaseURLThatLeadsElsewhereLater(t *testing.T) {
 	var h home

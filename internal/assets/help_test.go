@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// nobody listens there. An address that somebody has given up may be another one's by now.
+// No server listens there. A port that was free a moment ago may be in use by now.
 const nobody = "http://127.0.0.1:1"
 
 // secret is seeded wherever a secret can be, and must not come out anywhere.

@@ -78,7 +78,7 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// Where nobody answers, that says nothing about the address.
+// Where nobody answers, that says nothing about the URL.
 func TestPublicWithoutAnswer(t *testing.T) {
 	c := newClient(t, Options{BaseURL: nobody})
 	if got, err := c.Public(t.Context(), nobody+"/file"); err == nil {

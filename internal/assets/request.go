@@ -181,7 +181,7 @@ type sending struct {
 	body      atomic.Pointer[trackedBody]
 }
 
-// trace follows a request to the base address.
+// trace follows a request to the base URL.
 func (c *Client) trace(s *sending) *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
 		s.connected.Store(true)

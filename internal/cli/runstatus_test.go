@@ -28,7 +28,7 @@ type notice struct {
 	Bytes                                                                    int64
 }
 
-// A hook is an address that is told of runs.
+// A hook is a URL that is told of runs.
 type hook struct {
 	url string
 

@@ -81,7 +81,7 @@ func isJunk(text, name, extension string) bool {
 
 func hasLetters(text string) bool { return strings.ContainsFunc(text, unicode.IsLetter) }
 
-// isAddress reports whether text is only a URL.
+// isURL reports whether text is only a URL.
 func isURL(text string) bool {
 	if strings.ContainsFunc(text, unicode.IsSpace) {
 		return false

@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// secret is in every address of these tests, and must be in no error.
+// secret is in every URL of these tests, and must be in no error.
 const secret = "T0000-hush"
 
 func target(t *testing.T, text string) Target {

@@ -46,7 +46,7 @@ type Object struct {
 // there is none.
 type Journal interface {
 	ByKey(ctx context.Context, key string) (Object, error)
-	// ByAddress finds an object by a given URL in the form of Comparable.
+	// ByURL finds an object by a given URL in the form of Comparable.
 	ByURL(ctx context.Context, comparable string) (Object, error)
 	// Beginnings returns the beginnings of all given URLs: "//host/", or "/".
 	Beginnings(ctx context.Context) ([]string, error)

@@ -75,7 +75,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// FuzzOld holds that the old address is one that browsers send as it is, and servers
+// FuzzOld holds that the old URL is one that browsers send as it is, and servers
 // decode to the key.
 func FuzzOld(f *testing.F) {
 	for _, key := range oldurltest.Hostile() {
@@ -96,5 +96,5 @@ func FuzzOld(f *testing.F) {
 	})
 }
 
-// addressOf is the old address of an object by a prefix, without a template.
+// urlOf is the old URL of an object by a prefix, without a template.
 func urlOf(p Prefix, key string) string { return cmp.Or(p.text, "/") + escapePath(key) }

@@ -335,7 +335,7 @@ func (w *keyWords) of(is placeholder) *string {
 	return &w.path
 }
 
-// Address returns the old URL of an object, at a width if the template has one. It returns false
+// URL returns the old URL of an object, at a width if the template has one. It returns false
 // if the template needs an extension and a stem and the key lacks one, or if it has a height,
 // because heights are unknown.
 func (t *Template) URL(key string, atWidth int) (string, bool) {

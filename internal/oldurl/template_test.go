@@ -34,7 +34,7 @@ func TestURL(t *testing.T) {
 	for _, text := range templates {
 		rawURL, ok := templateOf(t, text).url(key, 320, 200)
 		if !ok {
-			t.Errorf("%s: no address", text)
+			t.Errorf("%s: no URL", text)
 		}
 		got = append(got, rawURL)
 	}

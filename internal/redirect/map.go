@@ -80,7 +80,7 @@ func (m *Map) ByKey(ctx context.Context, key string) (oldurl.Object, error) {
 	return m.objectOf(m.store.AssetURLByKey(ctx, m.pair.ID, sources.Key(key)))
 }
 
-// ByAddress implements oldurl.Journal. If only paths are compared, the URL may have any host.
+// ByURL implements oldurl.Journal. If only paths are compared, the URL may have any host.
 func (m *Map) ByURL(ctx context.Context, comparable string) (oldurl.Object, error) {
 	if !m.PathsOnly {
 		return m.objectOf(m.store.AssetURLByOldURL(ctx, m.pair.ID, comparable))
@@ -160,7 +160,7 @@ func (p *givenPaths) take(at *state.AssetURL) bool {
 	return isNew
 }
 
-// addressesOf yields all old URLs that an object has by a key or by a given URL.
+// urlsOf yields all old URLs that an object has by a key or by a given URL.
 func (m *Map) urlsOf(ctx context.Context, at state.AssetURL, yield func(Entry, error) bool) bool {
 	o, _ := m.objectOf(at, nil)
 	row := Row{Key: string(at.Key), AssetID: at.Asset, Size: at.Size, Verified: at.Verified}

@@ -142,7 +142,7 @@ func TestMemory(t *testing.T) {
 	counted := &counter{}
 	must(t, r.Rewrite(&again{text: text, left: *dumpSize}, counted))
 	took, busy, after := time.Since(begin), processorTime(t)-busy, mostMemory(t)
-	t.Logf("%d bytes with %d addresses in %v, %v of them at work: %.0f MB/s of one core; at most %d kB of memory, %d of them before it began, with %d MB of that dump",
+	t.Logf("%d bytes with %d URLs in %v, %v of them at work: %.0f MB/s of one core; at most %d kB of memory, %d of them before it began, with %d MB of that dump",
 		*dumpSize, counted.n, took.Round(time.Millisecond), busy, float64(*dumpSize)/1e6/busy.Seconds(), after, before, len(text)>>20)
 	inflated := longtest.Fewer(1, 8) // by what the race detector keeps beside each byte
 	if grown := after - before; grown > 32<<10*inflated {

@@ -63,7 +63,7 @@ func (r *Rewriter) next(p *pass) ([]Spot, error) {
 	}
 }
 
-// address looks up the URL whose host, or else first folder, is at an offset.
+// urlAt looks up the URL whose host, or else first folder, is at an offset.
 func (r *Rewriter) urlAt(p *pass, word int) ([]Spot, error) {
 	b, ok := beginAt(p.text[:p.at], word)
 	if !ok || b.at < p.low {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxAddress is the maximum length in bytes of a URL, as spelled in the text.
+// maxURLLength is the maximum length in bytes of a URL, as spelled in the text.
 const maxURLLength = 4096
 
 // lookBehind is how many bytes before a word are read to find the beginning of a URL.
@@ -148,7 +148,7 @@ func (b beginning) ends(c char) bool {
 	return c.r < ' ' || c.r == 0x7f || unicode.IsSpace(c.r)
 }
 
-// inAddress reports whether a character can be part of a URL and is no sign of its end.
+// inURL reports whether a character can be part of a URL and is no sign of its end.
 func inURL(r rune, query bool) bool {
 	switch {
 	case r == noText:

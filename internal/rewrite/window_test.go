@@ -48,7 +48,7 @@ func TestWindows(t *testing.T) {
 func TestLines(t *testing.T) {
 	r, _ := newRewriter(t, library())
 	r.window = lookAhead + lookBehind
-	text := strings.Repeat("no address in this line\n", 5000) + "\n\r\nx /files/e.png\n/files/gone.png"
+	text := strings.Repeat("this line has no URL\n", 5000) + "\n\r\nx /files/e.png\n/files/gone.png"
 	got := rewritten(t, r, strings.NewReader(text)).spots
 	if len(got) != 2 || got[0].Line != 5003 || got[1].Line != 5004 || got[1].Kind != Unknown || got[1].URL != "/files/gone.png" {
 		t.Errorf("got %+v", got)

@@ -30,8 +30,8 @@ type EndpointOptions struct {
 	Now       func() time.Time  // nil means time.Now
 }
 
-// An Endpoint is an address that answers with a token, as an application has one for its
-// editors. The address may hold a secret, so no more than its origin is ever shown. Nothing
+// An Endpoint is a URL that returns a token, as an application has one for its
+// editors. The URL may hold a secret, so no more than its origin is ever shown. Nothing
 // else is sent there: no credentials, and no redirect is followed.
 type Endpoint struct {
 	url       Secret
@@ -43,14 +43,14 @@ type Endpoint struct {
 	held      held
 }
 
-// NewEndpoint returns the endpoint at an address. It makes no request.
+// NewEndpoint returns the endpoint at a URL. It makes no request.
 func NewEndpoint(endpointURL Secret, o EndpointOptions) (*Endpoint, error) {
 	u, err := url.Parse(endpointURL.Reveal())
 	if err != nil || u.Host == "" {
-		return nil, errors.New("token endpoint: the address is not of the form https://host/path")
+		return nil, errors.New("token endpoint: the URL is not of the form https://host/path")
 	}
 	if u.User != nil {
-		return nil, errors.New("token endpoint: the address must not hold a user name or password")
+		return nil, errors.New("token endpoint: the URL must not contain a user name or password")
 	}
 	if err := outbound.CheckScheme(u, o.AllowHTTP); err != nil {
 		return nil, fmt.Errorf("token endpoint: %w", err)
@@ -87,7 +87,7 @@ func (e *Endpoint) Invalidate() { e.held.forget() }
 
 // An EndpointError says what came of a request for a token. It holds no secrets.
 type EndpointError struct {
-	Origin string // of the address
+	Origin string // of the URL
 	Status int    // of the answer; 0 if there is none
 	Err    error  // nil if the endpoint just said no
 	class  retry.Class
@@ -111,7 +111,7 @@ func (e *EndpointError) Hint() string {
 	if e.Err != nil && e.Status == 0 {
 		return outbound.Hint(e.Err, e.Origin)
 	}
-	return "open the address of the token endpoint: it has to answer with a token and nothing else"
+	return "open the URL of the token endpoint: it has to return a token and nothing else"
 }
 
 // ask asks once.
@@ -120,7 +120,7 @@ func (e *Endpoint) ask(parent context.Context) (Secret, error) {
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.url.Reveal(), nil)
 	if err != nil {
-		return Secret{}, &EndpointError{Origin: e.origin, Err: errors.New("the address is not usable"), class: retry.Fatal}
+		return Secret{}, &EndpointError{Origin: e.origin, Err: errors.New("the URL is not valid"), class: retry.Fatal}
 	}
 	req.Header.Set("Accept", "text/plain, application/json;q=0.9")
 	req.Header.Set("User-Agent", "assetferry")

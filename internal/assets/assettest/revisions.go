@@ -103,7 +103,7 @@ func testReplaceImage(t *testing.T, s *scratch) {
 		t.Fatal(err)
 	}
 	if got.ImageURLs["400"] == "" || got.ImageURLs["200"] != "" && a.ImageURLs["400"] != "" {
-		t.Errorf("addresses: got %v, were %v", got.ImageURLs, a.ImageURLs)
+		t.Errorf("URLs: got %v, were %v", got.ImageURLs, a.ImageURLs)
 	}
 	got = s.processed(t, a.ID)
 	if got.Metadata.Status != assets.Success || got.Metadata.Width != 400 {

@@ -255,7 +255,7 @@ func (f *Factory) mintAI(acc *aiAccess, key token.Secret, environment, user stri
 func (f *Factory) tokenEndpoint(rawURL token.Secret, transport http.RoundTripper) (token.Source, error) {
 	e, err := token.NewEndpoint(rawURL, token.EndpointOptions{Transport: transport, AllowHTTP: f.Settings.AllowHTTP, Now: clock.Now})
 	if err != nil {
-		return nil, exit.Usage(err, "ASSETFERRY_AI_TOKEN_URL is the address that answers with a token")
+		return nil, exit.Usage(err, "ASSETFERRY_AI_TOKEN_URL is the URL that returns a token")
 	}
 	return e, nil
 }

@@ -82,7 +82,7 @@ func (f *Factory) OpenSource(ctx context.Context, url string, exclude []string) 
 	return s, s.Identity(), nil
 }
 
-// CheckAddress is an error for a URL that no source can have.
+// CheckURL is an error for a URL that no source can have.
 func CheckURL(url string) error {
 	k, err := kindOf(url)
 	if err == nil {
@@ -124,7 +124,7 @@ func badURL(err error, hint string) error {
 
 const bucketHint = "write s3://bucket or s3://bucket/prefix; see assetferry help s3"
 
-// BadAddress is the error of an invalid URL of a bucket.
+// BadURL is the error of an invalid URL of a bucket.
 func BadURL(err error) error {
 	return badURL(err, bucketHint)
 }

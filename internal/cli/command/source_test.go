@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Each kind of source has a name for its address, an error that keeps a secret, and a word in
+// Each kind of source has a name for its URL, an error that keeps a secret, and a word in
 // what a person is told who names none of them.
 func TestKindsOfSources(t *testing.T) {
 	table, err := filepath.Abs("export.csv")

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A standing approval says where a source is read, also where its address does not.
+// A standing approval says where a source is read, also where its URL does not.
 func TestReachingLines(t *testing.T) {
 	variables := map[string]string{}
 	f := command.New(command.Environment{Lookup: func(name string) (string, bool) { v, ok := variables[name]; return v, ok }}, false)

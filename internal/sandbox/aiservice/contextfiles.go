@@ -47,7 +47,7 @@ func (s *Server) uploadContextFile(c *call) error {
 	return s.keepContextFile(c, u)
 }
 
-// fetchContextFile takes a file from the web; without a name it has that of its address.
+// fetchContextFile takes a file from the web; without a name it has that of its URL.
 func (s *Server) fetchContextFile(c *call) error {
 	var in struct {
 		URL  string `json:"url"`

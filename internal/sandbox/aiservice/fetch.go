@@ -29,7 +29,7 @@ const (
 // is not for everybody to reach who can reach the stand-in.
 type fetcher struct{ client *http.Client }
 
-// errElsewhere says that an address is not one to fetch from.
+// errElsewhere reports an IP address that the sandbox does not connect to.
 var errElsewhere = errors.New("the sandbox fetches from this machine only, and from where it was told to")
 
 // reach says where a fetcher may go.
@@ -38,7 +38,7 @@ type reach struct {
 	anywhere bool
 }
 
-// check looks at an address of numbers.
+// check returns errElsewhere for an IP address that is not allowed.
 func (r reach) check(addr string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -53,8 +53,8 @@ func (r reach) check(addr string) error {
 func newFetcher(from []string, anywhere bool) *fetcher {
 	r := reach{from, anywhere}
 	free := &net.Dialer{Timeout: fetchTime}
-	// Addresses are looked at after names have been looked up, for every hop: a name
-	// says nothing of where it leads.
+	// IP addresses are checked after name resolution, for every hop: a name
+	// alone does not show which machine it is.
 	guarded := &net.Dialer{Timeout: fetchTime, Control: func(_, addr string, _ syscall.RawConn) error { return r.check(addr) }}
 	transport := &http.Transport{
 		DisableKeepAlives: true, ResponseHeaderTimeout: fetchTime,
@@ -77,17 +77,17 @@ func withoutReferer(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// fetched is what was found at an address.
+// fetched is what was found at a URL.
 type fetched struct {
 	name, mediaType string
 	data            []byte
 }
 
-// fetch gets what is at an address: text, PDF or a picture that is not empty. Headers may be nil.
+// fetch gets what is at a URL: text, PDF or a picture that is not empty. Headers may be nil.
 func (f *fetcher) fetch(ctx context.Context, rawURL string, headers http.Header) (got fetched, err error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-		return got, errors.New("it must be an address with http or https, without a password")
+		return got, errors.New("the URL must begin with http:// or https:// and contain no password")
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {

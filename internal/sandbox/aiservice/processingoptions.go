@@ -58,7 +58,7 @@ func (o processingOptions) usable(m Model) error {
 	return nil
 }
 
-// headers are those that go along to an address: to the host that a domain names, and to no other.
+// headers are those that go along to a URL: to the host that a domain names, and to no other.
 func (o processingOptions) headers(rawURL string) http.Header {
 	all := http.Header{}
 	for _, h := range o.ExtraHTTPHeaders {
@@ -72,7 +72,7 @@ func (o processingOptions) headers(rawURL string) http.Header {
 	return all
 }
 
-// hostOf is the host, with its port, of an address or of a domain.
+// hostOf is the host, with its port, of a URL or of a domain.
 func hostOf(rawURL string) string {
 	if !strings.Contains(rawURL, "://") {
 		rawURL = "https://" + rawURL

@@ -83,7 +83,7 @@ func (t tokenRules) authenticate(text string) (c standin.Object, environment str
 	if !ok {
 		return nil, "", &problem{
 			status: http.StatusUnauthorized, code: "environment-not-found", message: "Environment not found.",
-			explanation: "The aud of the token names no environment of this service.", action: "Check the environment ID and the address of the service.",
+			explanation: "The aud of the token names no environment of this service.", action: "Check the environment ID and the URL of the service.",
 		}
 	}
 	m := hmac.New(checksum, []byte(key))

@@ -247,7 +247,7 @@ func TestWords(t *testing.T) {
 // backlog is the number of findings by scope that are still to be reworded. It only gets smaller: a
 // scope that is not in it has none.
 var backlog = map[string]int{
-	"strings": 160, "help": 22, "templates": 24, "names": 24, "identifiers": 512, "sql": 14, "comments": 1730,
+	"strings": 103, "help": 11, "templates": 8, "identifiers": 239, "sql": 8, "comments": 1548,
 }
 
 // withoutBacklog drops the findings of scopes that have no more of them than their backlog.
