@@ -128,7 +128,7 @@ type CategorySum struct {
 	ReceiptSum
 	Created         ReceiptSum // without adopted and replaced ones
 	MetadataPending int64
-	Addressed       int64 // those of which the state database has the URL
+	WithURL         int64 // those of which the state database has the URL
 }
 
 // SumCategories counts the receipts of a run, by category. It reads row by row: a GROUP BY would
@@ -137,8 +137,8 @@ func (s *Store) SumCategories(ctx context.Context, run Run) (map[string]*Categor
 	sums := map[string]*CategorySum{}
 	_, err := query(ctx, s.r, "sum up categories", func(rows *sql.Rows) (none struct{}, err error) {
 		var category sql.RawBytes
-		var size, adopted, metadataPending, addressed int64
-		if err := rows.Scan(&category, &size, &adopted, &metadataPending, &addressed); err != nil {
+		var size, adopted, metadataPending, withURL int64
+		if err := rows.Scan(&category, &size, &adopted, &metadataPending, &withURL); err != nil {
 			return none, err
 		}
 		sum := sums[string(category)]
@@ -151,7 +151,7 @@ func (s *Store) SumCategories(ctx context.Context, run Run) (map[string]*Categor
 		sum.Created.Objects += 1 - adopted
 		sum.Created.Bytes += (1 - adopted) * size
 		sum.MetadataPending += metadataPending
-		sum.Addressed += addressed
+		sum.WithURL += withURL
 		return none, nil
 	}, `SELECT coalesce(b.category, r.category), size,
 			adopted OR EXISTS (SELECT 1 FROM former f WHERE f.run = ?2 AND f.key = r.key), metadata_pending, b.id IS NOT NULL OR url <> ''

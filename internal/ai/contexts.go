@@ -88,8 +88,8 @@ func (c *Client) UploadContextFile(ctx context.Context, contextID string, f File
 
 // FetchContextFile makes the service load a file from a URL into a context, and returns its ID.
 // The name is optional.
-func (c *Client) FetchContextFile(ctx context.Context, contextID, address, name string) (string, error) {
-	body := map[string]string{"url": address}
+func (c *Client) FetchContextFile(ctx context.Context, contextID, url, name string) (string, error) {
+	body := map[string]string{"url": url}
 	if name != "" {
 		body["name"] = name
 	}

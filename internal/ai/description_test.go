@@ -86,7 +86,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// A base address may have a path, which a description has before its own or leaves out.
+// A base URL may have a path, which a description has before its own or leaves out.
 func TestCompareBelowAPath(t *testing.T) {
 	for _, description := range []string{
 		`{"servers":[{"url":"https://example.com/ai/v1"}],"paths":{"/conversations":{"post":{}}}}`,

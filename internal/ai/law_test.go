@@ -17,7 +17,7 @@ import (
 	"assetferry/internal/token"
 )
 
-// clients makes clients of the service at an address for whoever a law wants to be.
+// clients makes clients of the service at a URL for whoever a law wants to be.
 func clients(base, environment string, key token.Secret) func(testing.TB, aitest.Caller) *ai.Client {
 	return func(t testing.TB, as aitest.Caller) *ai.Client {
 		t.Helper()

@@ -167,12 +167,12 @@ func (c *Client) exchange(ctx context.Context, r *request, path, secret string, 
 
 // send makes the HTTP request.
 func (c *Client) send(ctx context.Context, r *request, path, secret string, s *sending) (*http.Response, error) {
-	address := c.base.String() + path
+	rawURL := c.base.String() + path
 	if len(r.query) > 0 {
-		address += "?" + r.query.Encode()
+		rawURL += "?" + r.query.Encode()
 	}
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { s.begun.Store(true) }}
-	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, trace), c.routes[r.endpoint].Method, address, nil)
+	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, trace), c.routes[r.endpoint].Method, rawURL, nil)
 	if err != nil {
 		return nil, c.sendError(ctx, r, s, err)
 	}

@@ -32,7 +32,7 @@ func textFile() File {
 var calls = []struct {
 	endpoint Endpoint
 	call     func(context.Context, *Client) error
-	want     string // method and address
+	want     string // method and URL
 	body     string // the JSON that is sent; empty: none, or a file
 }{
 	{"Health", func(ctx context.Context, c *Client) error { return ignore(c.Health(ctx)) }, "GET /health", ""},
@@ -217,7 +217,7 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// The version belongs to the endpoint, so one at the end of the address does not count.
+// The version belongs to the endpoint, so one at the end of the URL does not count.
 func TestBaseURL(t *testing.T) {
 	for base, want := range map[string]string{
 		"https://ai.cke-cs.com": "https://ai.cke-cs.com", "https://ai.cke-cs.com/v1": "https://ai.cke-cs.com", "https://ai.cke-cs.com/v1/": "https://ai.cke-cs.com",

@@ -35,13 +35,13 @@ type header struct {
 	Version int    `json:"version"`
 	Hash    string `json:"hash"`
 
-	Source        text                  `json:"source"`
-	SourceAddress text                  `json:"source_url"`
-	Destination   text                  `json:"destination"`
-	Rules         migrate.Rules         `json:"rules"`
-	Categories    []migrate.NewCategory `json:"new_categories"`
-	Metadata      string                `json:"metadata_sha256,omitempty"`
-	Unchanged     Amount                `json:"unchanged"`
+	Source      text                  `json:"source"`
+	SourceURL   text                  `json:"source_url"`
+	Destination text                  `json:"destination"`
+	Rules       migrate.Rules         `json:"rules"`
+	Categories  []migrate.NewCategory `json:"new_categories"`
+	Metadata    string                `json:"metadata_sha256,omitempty"`
+	Unchanged   Amount                `json:"unchanged"`
 
 	Items   int64                   `json:"items"`
 	Actions map[state.Action]Amount `json:"actions"`
@@ -71,7 +71,7 @@ func (s Amount) add(objects, bytes int64) Amount {
 
 func (h *header) head() migrate.PlanHead {
 	return migrate.PlanHead{
-		Source: string(h.Source), SourceLocation: string(h.SourceAddress), Destination: string(h.Destination),
+		Source: string(h.Source), SourceLocation: string(h.SourceURL), Destination: string(h.Destination),
 		Rules: h.Rules, Categories: h.Categories, Metadata: h.Metadata, Unchanged: h.Unchanged.Objects, UnchangedBytes: h.Unchanged.Bytes,
 	}
 }

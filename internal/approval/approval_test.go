@@ -137,7 +137,7 @@ func TestDamage(t *testing.T) {
 		"an unknown rule":         {replace(`"rules":{`, `"rules":{"mood":"good",`), `line 1: the plan was changed after it was written: json: unknown field "mood"`, ErrChanged},
 		"another hash":            {replace(`"hash":"`, `"hash":"0`), "its content does not match the hash in its header", ErrChanged},
 		"another source":          {replace("photos", "pictures"), "its content does not match the hash in its header", ErrChanged},
-		"another address":         {replace("/srv/photos", "/home/photos"), "its content does not match the hash in its header", ErrChanged},
+		"another URL":             {replace("/srv/photos", "/home/photos"), "its content does not match the hash in its header", ErrChanged},
 		"another destination":     {replace("environment/", "production/"), "its content does not match the hash in its header", ErrChanged},
 		"another rule":            {replace(`"on_existing":"conflict"`, `"on_existing":"adopt"`), "its content does not match the hash in its header", ErrChanged},
 		"another new category":    {replace(`["odd",`, `["even",`), "its content does not match the hash in its header", ErrChanged},

@@ -53,7 +53,7 @@ func Write(w io.Writer, p Plan) error {
 func (p Plan) header() header {
 	h := header{
 		Type: kind, Version: version, Hash: p.Hash,
-		Source: text(p.Head.Source), SourceAddress: text(p.Head.SourceLocation), Destination: text(p.Head.Destination),
+		Source: text(p.Head.Source), SourceURL: text(p.Head.SourceLocation), Destination: text(p.Head.Destination),
 		Rules: p.Head.Rules, Categories: p.Head.Categories, Metadata: p.Head.Metadata,
 		Unchanged: Amount{p.Head.Unchanged, p.Head.UnchangedBytes}, Actions: map[state.Action]Amount{}, Noted: p.Noted,
 	}

@@ -17,12 +17,12 @@ import (
 
 // A Question is a request whose raw response is inspected, to find out what a service does.
 type Question struct {
-	Op      string // for errors, such as "ask for a page"
-	Method  string
-	Address string // path with query relative to the base URL, or a complete URL
-	Header  http.Header
-	Body    []byte
-	Scheme  string // before the token, such as "Bearer "; normally ""
+	Op     string // for errors, such as "ask for a page"
+	Method string
+	URL    string // path with query relative to the base URL, or a complete URL
+	Header http.Header
+	Body   []byte
+	Scheme string // before the token, such as "Bearer "; normally ""
 }
 
 // A Reply is a raw response.
@@ -36,7 +36,7 @@ type Reply struct {
 // Ask sends a request once, without rate limit and without following redirects. An error status
 // is no error. The token is only sent to the origin of the service.
 func (c *Client) Ask(ctx context.Context, q Question) (Reply, error) {
-	r := &request{op: q.Op, method: q.Method, route: q.Address, creates: q.Method == http.MethodPost}
+	r := &request{op: q.Op, method: q.Method, route: q.URL, creates: q.Method == http.MethodPost}
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, outbound.StallError{After: answerTimeout, Total: true})
 	defer cancel()
 	req, err := c.question(ctx, q)
@@ -62,12 +62,12 @@ func (c *Client) Ask(ctx context.Context, q Question) (Reply, error) {
 }
 
 func (c *Client) question(ctx context.Context, q Question) (*http.Request, error) {
-	u, err := url.Parse(q.Address)
+	u, err := url.Parse(q.URL)
 	if err != nil {
-		return nil, errors.New("not an address")
+		return nil, errors.New("the URL is not valid")
 	}
 	if u.Host == "" {
-		if u, err = url.Parse(c.base.String() + q.Address); err != nil {
+		if u, err = url.Parse(c.base.String() + q.URL); err != nil {
 			return nil, errors.New("invalid path")
 		}
 	}

@@ -15,21 +15,21 @@ func TestAsk(t *testing.T) {
 	service := answers("429 Retry-After=7|too many", "302 Location=/there|", "200 ok")
 	c := serve(t, service.ServeHTTP)
 
-	r, err := c.Ask(t.Context(), Question{Op: "ask", Method: http.MethodGet, Address: c.InWorkspace("/assets", "limit", "9")})
+	r, err := c.Ask(t.Context(), Question{Op: "ask", Method: http.MethodGet, URL: c.InWorkspace("/assets", "limit", "9")})
 	if err != nil || r.Status != http.StatusTooManyRequests || r.Header.Get("Retry-After") != "7" || string(r.Body) != "too many" || service.count() != 1 {
 		t.Errorf("a refusal is an answer, and not repeated: got %+v, %v after %d requests", r, err, service.count())
 	}
 	if got := service.got[0]; got.URL.RequestURI() != "/assets?limit=9&workspaceId=w" || got.Header.Get("Authorization") != secret {
 		t.Errorf("got %s with %v", got.URL.RequestURI(), got.Header)
 	}
-	if r, err := c.Ask(t.Context(), Question{Method: http.MethodGet, Address: "/moved"}); err != nil || r.Status != http.StatusFound {
+	if r, err := c.Ask(t.Context(), Question{Method: http.MethodGet, URL: "/moved"}); err != nil || r.Status != http.StatusFound {
 		t.Errorf("a redirect is an answer: got %+v, %v", r, err)
 	}
-	r, err = c.Ask(t.Context(), Question{Method: http.MethodPost, Address: "/x", Scheme: "Bearer ", Body: []byte("{}")})
+	r, err = c.Ask(t.Context(), Question{Method: http.MethodPost, URL: "/x", Scheme: "Bearer ", Body: []byte("{}")})
 	if err != nil || r.Status != http.StatusOK || service.got[2].Header.Get("Authorization") != "Bearer "+secret || service.bodies[2] != "{}" {
 		t.Errorf("got %+v, %v, %v", r, err, service.got[2].Header)
 	}
-	r, err = c.Ask(t.Context(), Question{Method: http.MethodGet, Address: elsewhere.URL + "/file", Header: http.Header{"Range": {"bytes=1-2"}}})
+	r, err = c.Ask(t.Context(), Question{Method: http.MethodGet, URL: elsewhere.URL + "/file", Header: http.Header{"Range": {"bytes=1-2"}}})
 	if err != nil || string(r.Body) != "delivered" || other.got[0].Header.Get("Authorization") != "" || other.got[0].Header.Get("Range") == "" {
 		t.Errorf("got %+v, %v, %v", r, err, other.got[0].Header)
 	}
@@ -40,12 +40,12 @@ func TestAskRefusals(t *testing.T) {
 	srv := httptest.NewServer(service)
 	t.Cleanup(srv.Close)
 	reader := newClient(t, Options{BaseURL: srv.URL, ReadOnly: true})
-	if _, err := reader.Ask(t.Context(), Question{Method: http.MethodDelete, Address: "/x"}); !errors.Is(err, ErrReadOnly) {
+	if _, err := reader.Ask(t.Context(), Question{Method: http.MethodDelete, URL: "/x"}); !errors.Is(err, ErrReadOnly) {
 		t.Errorf("got %v, want ErrReadOnly", err)
 	}
-	for _, address := range []string{"http://192.0.2.1/x", "ftp://" + srv.Listener.Addr().String(), "/%zz"} {
-		if _, err := reader.Ask(t.Context(), Question{Method: http.MethodGet, Address: address}); err == nil {
-			t.Errorf("%s: no error", address)
+	for _, url := range []string{"http://192.0.2.1/x", "ftp://" + srv.Listener.Addr().String(), "/%zz"} {
+		if _, err := reader.Ask(t.Context(), Question{Method: http.MethodGet, URL: url}); err == nil {
+			t.Errorf("%s: no error", url)
 		}
 	}
 	if service.count() != 0 {

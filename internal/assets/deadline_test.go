@@ -73,7 +73,7 @@ func TestAnswersThatTrickle(t *testing.T) {
 			return errors.Join(err, errors.New("found"))
 		}},
 		"question": {200, ``, func(ctx context.Context, c *Client) error {
-			_, err := c.Ask(ctx, Question{Op: "ask", Method: http.MethodGet, Address: "/x"})
+			_, err := c.Ask(ctx, Question{Op: "ask", Method: http.MethodGet, URL: "/x"})
 			return err
 		}},
 	} {

@@ -22,11 +22,11 @@ func resolver(t *testing.T, leads map[string]string) *http.Transport {
 	t.Helper()
 	transport := NewTransport(nil)
 	dial := transport.DialContext
-	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		if to, is := leads[address]; is {
-			address = to
+	transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if to, is := leads[addr]; is {
+			addr = to
 		}
-		return dial(ctx, network, address)
+		return dial(ctx, network, addr)
 	}
 	return transport
 }
@@ -56,7 +56,7 @@ func fetches(t *testing.T, c *Client) map[string]func(string) error {
 		"download": func(u string) error { _, _, err := read(t, c, u, 0); return err },
 		"public":   func(u string) error { _, err := c.Public(t.Context(), u); return err },
 		"ask": func(u string) error {
-			_, err := c.Ask(t.Context(), Question{Op: "ask", Method: http.MethodGet, Address: u})
+			_, err := c.Ask(t.Context(), Question{Op: "ask", Method: http.MethodGet, URL: u})
 			return err
 		},
 		"image": func(u string) error {
@@ -127,7 +127,7 @@ func hintOf(err error) string {
 	return e.Hint()
 }
 
-func TestPrivateNetworksByFlagAndByBaseAddress(t *testing.T) {
+func TestPrivateNetworksByFlagAndByBaseURL(t *testing.T) {
 	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "inside") }))
 	t.Cleanup(inside.Close)
 	service := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"id":"x"}`) }
@@ -136,9 +136,9 @@ func TestPrivateNetworksByFlagAndByBaseAddress(t *testing.T) {
 	if got, _, err := read(t, allowed, inside.URL, 0); err != nil || string(got) != "inside" {
 		t.Errorf("with the flag: got %q, %v", got, err)
 	}
-	for _, address := range []string{"http://169.254.169.254/latest", "http://0.0.0.0/x"} {
-		if _, _, err := read(t, allowed, address, 0); !errors.Is(err, ErrRefused) {
-			t.Errorf("%s, with the flag: got %v", address, err)
+	for _, rawURL := range []string{"http://169.254.169.254/latest", "http://0.0.0.0/x"} {
+		if _, _, err := read(t, allowed, rawURL, 0); !errors.Is(err, ErrRefused) {
+			t.Errorf("%s, with the flag: got %v", rawURL, err)
 		}
 	}
 
@@ -156,8 +156,8 @@ func TestPrivateNetworksByFlagAndByBaseAddress(t *testing.T) {
 	}
 }
 
-// What is at the base address itself is had wherever that leads, whatever else is refused.
-func TestFilesOfTheBaseAddress(t *testing.T) {
+// What is at the base URL itself is had wherever that leads, whatever else is refused.
+func TestFilesAtTheBaseURL(t *testing.T) {
 	c := publicClient(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/moved" {
 			http.Redirect(w, r, "http://service.example/f", http.StatusFound)
@@ -175,9 +175,9 @@ func TestFilesOfTheBaseAddress(t *testing.T) {
 	}
 }
 
-// What the base address leads to is decided once: a service whose name leads into a private
+// What the base URL leads to is decided once: a service whose name leads into a private
 // network later gains nothing.
-func TestBaseAddressThatLeadsElsewhereLater(t *testing.T) {
+func TestBaseURLThatLeadsElsewhereLater(t *testing.T) {
 	var h home
 	h.begin(&url.URL{Scheme: "https", Host: "service.example"})
 	h.learn(remote{addr: &net.TCPAddr{IP: net.IPv4(93, 184, 216, 34), Port: 443}})
@@ -202,13 +202,13 @@ func TestNoPlainHTTPWhereTheServiceIsEncrypted(t *testing.T) {
 	t.Cleanup(srv.Close)
 	for _, allow := range []bool{false, true} {
 		c := newClient(t, Options{BaseURL: srv.URL, AllowHTTP: allow, Transport: srv.Client().Transport})
-		for _, address := range []string{plain.URL + "/f", srv.URL + "/f"} {
+		for _, rawURL := range []string{plain.URL + "/f", srv.URL + "/f"} {
 			for way, fetch := range fetches(t, c) {
-				if way == "ask" && address == srv.URL+"/f" {
+				if way == "ask" && rawURL == srv.URL+"/f" {
 					continue // it follows no redirect
 				}
-				if err := fetch(address); !errors.Is(err, ErrRefused) || !errors.Is(err, outbound.ErrDowngrade) || !strings.Contains(hintOf(err), "https://") {
-					t.Errorf("%s %s: got %v, hint %q", way, address, err, hintOf(err))
+				if err := fetch(rawURL); !errors.Is(err, ErrRefused) || !errors.Is(err, outbound.ErrDowngrade) || !strings.Contains(hintOf(err), "https://") {
+					t.Errorf("%s %s: got %v, hint %q", way, rawURL, err, hintOf(err))
 				}
 			}
 		}

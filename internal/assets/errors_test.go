@@ -238,7 +238,7 @@ type fixed string
 func (f fixed) Token(context.Context) (token.Secret, error) { return token.NewSecret(string(f)), nil }
 func (fixed) Invalidate()                                   {}
 
-func TestNewChecksAddress(t *testing.T) {
+func TestNewChecksURL(t *testing.T) {
 	tests := []struct {
 		base      string
 		allowHTTP bool

@@ -37,7 +37,7 @@ type Rendition struct {
 	Format ImageFormat // WebP if empty
 }
 
-// name is the last part of an address.
+// name is the last part of a URL.
 func (r Rendition) name() (string, error) {
 	if r.Format == "" {
 		r.Format = WebP
@@ -51,8 +51,8 @@ func (r Rendition) name() (string, error) {
 	return fmt.Sprintf("%dx%d.%s", r.Width, r.Height, r.Format), nil
 }
 
-// ImageURL is the address of a rendition. Everything before its last part is
-// taken from the asset's own address, as that is the service's to choose.
+// ImageURL is the URL of a rendition. Everything before its last part is
+// taken from the asset's own URL, as that is the service's to choose.
 func (a Asset) ImageURL(r Rendition) (string, error) {
 	name, err := r.name()
 	if err != nil {
@@ -68,11 +68,11 @@ func (a Asset) ImageURL(r Rendition) (string, error) {
 // Image reads a rendition of an image, as [Client.Download] does. The size is -1
 // if the service did not say.
 func (c *Client) Image(ctx context.Context, a Asset, r Rendition) (io.ReadCloser, int64, error) {
-	address, err := a.ImageURL(r)
+	imageURL, err := a.ImageURL(r)
 	if err != nil {
 		return nil, 0, err
 	}
-	return c.Download(ctx, address, 0)
+	return c.Download(ctx, imageURL, 0)
 }
 
 // Thumb reads a small picture of an image from the service itself, where images

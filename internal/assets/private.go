@@ -49,7 +49,7 @@ func (c *Client) accessFor(ctx context.Context, r *request, secret string) (*htt
 }
 
 // A privateAccess is the cookie for private files, once one of them has been refused
-// without it. As a jar it gives the cookie to the addresses that the rules of cookies
+// without it. As a jar it gives the cookie to the URLs that the rules of cookies
 // allow, and takes none from anybody who delivers files.
 type privateAccess struct {
 	mu     sync.Mutex
@@ -75,7 +75,7 @@ func (p *privateAccess) standsFor() string {
 
 // openPrivate gets the cookie after a request was refused that had the one of a token,
 // or none, and reports whether another try makes sense: if there is a new cookie, and it
-// may go to the address. However many are refused, one gets it.
+// may go to the URL. However many are refused, one gets it.
 func (c *Client) openPrivate(ctx context.Context, u *url.URL, had string) (bool, error) {
 	r, p := accessRequest(), c.private
 	secret, err := c.credentials.to(r.route).token(ctx, c.now())

@@ -12,7 +12,7 @@ import (
 	"assetferry/internal/outbound"
 )
 
-// A Public is what anybody gets at an address.
+// A Public is what anybody gets at a URL.
 type Public struct {
 	Status int
 	Size   int64 // of all of the content, -1 if nobody says
@@ -21,7 +21,7 @@ type Public struct {
 // IsThere reports whether there is something to be had.
 func (p Public) IsThere() bool { return p.Status >= 200 && p.Status < 300 }
 
-// Public asks an address for what it has, as anybody could: without token or cookie. It
+// Public asks a URL for what it has, as anybody could: without token or cookie. It
 // asks for the head and, where that is refused or does not say the size, for one byte.
 // Only where nobody answers is there an error.
 func (c *Client) Public(ctx context.Context, rawURL string) (Public, error) {
@@ -41,7 +41,7 @@ func (c *Client) Public(ctx context.Context, rawURL string) (Public, error) {
 }
 
 // refusesHead reports whether an answer may be about the method rather than about what
-// is at the address.
+// is at the URL.
 func refusesHead(status int) bool {
 	switch status {
 	case http.StatusNotFound, http.StatusGone, http.StatusTooManyRequests:

@@ -78,15 +78,15 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// Where nobody answers, that says nothing about the address.
+// Where nobody answers, that says nothing about the URL.
 func TestPublicWithoutAnswer(t *testing.T) {
 	c := newClient(t, Options{BaseURL: closedURL})
 	if got, err := c.Public(t.Context(), closedURL+"/file"); err == nil {
 		t.Errorf("got %+v", got)
 	}
-	for _, address := range []string{"", "/file", "ftp://host/file", "http://example.com/file", "https://%zz/"} {
-		if got, err := c.Public(t.Context(), address); err == nil {
-			t.Errorf("%s: got %+v", address, got)
+	for _, url := range []string{"", "/file", "ftp://host/file", "http://example.com/file", "https://%zz/"} {
+		if got, err := c.Public(t.Context(), url); err == nil {
+			t.Errorf("%s: got %+v", url, got)
 		}
 	}
 }
@@ -103,8 +103,8 @@ func TestPublicIsRateLimited(t *testing.T) {
 	defer elsewhere.Close()
 	requests := ratelimit.NewRequests(ratelimit.RequestLimit{Requests: 1, Window: time.Hour}, time.Now)
 	c := newClient(t, Options{BaseURL: here.URL, Limiter: ratelimit.New(ratelimit.Options{Max: 2, Requests: requests})})
-	for _, address := range []string{here.URL, elsewhere.URL, elsewhere.URL} {
-		if _, err := c.Public(t.Context(), address+"/file"); err != nil {
+	for _, url := range []string{here.URL, elsewhere.URL, elsewhere.URL} {
+		if _, err := c.Public(t.Context(), url+"/file"); err != nil {
 			t.Error(err)
 		}
 	}

@@ -138,7 +138,7 @@ func (c *Client) exchange(ctx context.Context, r *request, secret string) error 
 
 // build makes the HTTP request, whose progress s follows.
 func (c *Client) build(ctx context.Context, r *request, s *sending) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, c.trace(s)), r.method, c.address(r), nil)
+	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, c.trace(s)), r.method, c.requestURL(r), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -156,16 +156,16 @@ func (c *Client) build(ctx context.Context, r *request, s *sending) (*http.Reque
 	return req, err
 }
 
-func (c *Client) address(r *request) string {
+func (c *Client) requestURL(r *request) string {
 	path := r.path
 	if path == "" {
 		path = r.route
 	}
-	address := c.base.String() + path
+	rawURL := c.base.String() + path
 	if len(r.query) > 0 {
-		address += "?" + r.query.Encode()
+		rawURL += "?" + r.query.Encode()
 	}
-	return address
+	return rawURL
 }
 
 // A sending knows how far a request got.
@@ -181,7 +181,7 @@ type sending struct {
 	body      atomic.Pointer[trackedBody]
 }
 
-// trace follows a request to the base address.
+// trace follows a request to the base URL.
 func (c *Client) trace(s *sending) *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
 		s.connected.Store(true)

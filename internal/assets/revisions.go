@@ -21,7 +21,7 @@ type Replacement struct {
 	Open     func(ctx context.Context) (io.ReadCloser, error) // as in Upload
 }
 
-// Replace gives an asset another file. ID, address, name, tags and category stay,
+// Replace gives an asset another file. ID, URL, name, tags and category stay,
 // and the old file is kept as a revision.
 //
 // It is sent again only while it is certain that it was not carried out: one more
@@ -116,8 +116,8 @@ func (c *Client) DownloadRevision(ctx context.Context, a Asset, revisionID strin
 	before, _, ok := strings.Cut(a.URL, "/assets/")
 	workspace := before[strings.LastIndexByte(before, '/')+1:]
 	if !ok || workspace == "" {
-		return nil, 0, fmt.Errorf("download revision: the address of asset %s names no workspace", a.ID)
+		return nil, 0, fmt.Errorf("download revision: the URL of asset %s names no workspace", a.ID)
 	}
-	address := c.base.String() + "/" + workspace + revisionsPath(a.ID) + "/" + url.PathEscape(revisionID) + "/file"
-	return c.Download(ctx, address, offset)
+	rawURL := c.base.String() + "/" + workspace + revisionsPath(a.ID) + "/" + url.PathEscape(revisionID) + "/file"
+	return c.Download(ctx, rawURL, offset)
 }

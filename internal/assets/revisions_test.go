@@ -69,10 +69,10 @@ func TestDownloadRevision(t *testing.T) {
 	if r := a.got[0]; r.RequestURI != "/ws/assets/x%2Fy/revisions/r/file" || r.Header.Get("Authorization") != secret {
 		t.Errorf("asked for %s", r.RequestURI)
 	}
-	for _, address := range []string{"", "https://cdn.example/file", "/assets/x/file"} {
-		_, _, err := c.DownloadRevision(t.Context(), Asset{ID: "x", URL: address}, "r", 0)
+	for _, url := range []string{"", "https://cdn.example/file", "/assets/x/file"} {
+		_, _, err := c.DownloadRevision(t.Context(), Asset{ID: "x", URL: url}, "r", 0)
 		if err == nil || !strings.Contains(err.Error(), "asset x") {
-			t.Errorf("%q: got %v", address, err)
+			t.Errorf("%q: got %v", url, err)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func TestRequests(t *testing.T) {
 		name   string
 		answer string
 		call   func(context.Context, *Client) error
-		want   string // method, address and body
+		want   string // method, URL and body
 	}{
 		{"category", `200 {"id":"x"}`, func(ctx context.Context, c *Client) error { _, err := c.Category(ctx, "a b/c"); return err },
 			"GET /categories/a%20b%2Fc?workspaceId=w "},

@@ -62,8 +62,8 @@ type bodyDialer struct {
 
 const bodyBuffer = 64 << 10
 
-func (d *bodyDialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := d.Dialer.DialContext(ctx, network, address)
+func (d *bodyDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := d.Dialer.DialContext(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -101,8 +101,8 @@ func transportOf(o Options, base *url.URL) http.RoundTripper {
 // without which some files cannot be read.
 type readOnlyTransport struct {
 	next   http.RoundTripper
-	access string // the address that gives the cookie
-	names  string // the address that tells which names are taken
+	access string // the URL that gives the cookie
+	names  string // the URL that tells which names are taken
 	search string
 }
 
@@ -116,10 +116,10 @@ func (t readOnlyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, ErrReadOnly
 }
 
-// onlyReads reports whether a POST to an address changes nothing.
+// onlyReads reports whether a POST to a URL changes nothing.
 func (t readOnlyTransport) onlyReads(to *url.URL) bool {
-	address, _, _ := strings.Cut(to.String(), "?")
-	return to.String() == t.access || address == t.names || address == t.search
+	withoutQuery, _, _ := strings.Cut(to.String(), "?")
+	return to.String() == t.access || withoutQuery == t.names || withoutQuery == t.search
 }
 
 func (t readOnlyTransport) CloseIdleConnections() {

@@ -126,7 +126,7 @@ type world struct {
 	home
 	bucket    *bucket
 	service   *service
-	s3        string // address
+	s3        string // URL
 	statePath string
 	run       string // which the state database knows, see knowing
 	servers   []*http.Server
@@ -149,7 +149,7 @@ func (b *bench) newWorld(l library, latency time.Duration) (*world, error) {
 	return w, nil
 }
 
-// serve starts a server, which may know its own address.
+// serve starts a server, which may know its own URL.
 func (w *world) serve(h http.Handler, url *string) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -68,7 +68,7 @@ func controlIn(t *testing.T, dir string) sandbox.Control {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "data", "addresses.json"))
+	text, err := os.ReadFile(filepath.Join(dir, "data", "listen.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

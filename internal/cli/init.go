@@ -85,7 +85,7 @@ func runInit(f *command.Factory, cmd *cobra.Command, o initOptions, asks bool) e
 	if _, err := os.Lstat(o.output); err == nil && !o.force { // before any question
 		return exit.Usage(fmt.Errorf("%s exists", o.output), "name another file with --output, or replace it with --force")
 	}
-	w := wizard.New(wizard.Options{In: f.Stdin, Screen: f.Stderr, Lookup: f.Lookup, Output: o.output, CheckAddress: command.CheckAddress})
+	w := wizard.New(wizard.Options{In: f.Stdin, Screen: f.Stderr, Lookup: f.Lookup, Output: o.output, CheckURL: command.CheckURL})
 	w.Template.Meaning = func(flag string) string { return meaningOf(cmd.Root(), flag) }
 	if err := o.fill(cmd, w, asks); err != nil {
 		return err

@@ -193,7 +193,7 @@ func phases(t *testing.T) []string {
 		texts = append(texts, arguments(t, "internal/cli/"+dir, `StartPhase\("([^"]+)"`)...)
 	}
 	for i, text := range texts {
-		texts[i] = strings.ReplaceAll(text, " ", "_")
+		texts[i] = strings.ToLower(strings.ReplaceAll(text, " ", "_"))
 	}
 	return distinct(texts)
 }

@@ -9,7 +9,7 @@ import (
 	"assetferry/internal/cli/exit"
 )
 
-// The public could not read a private asset at its new address, so the old one stays.
+// The public could not read a private asset at its new URL, so the old one stays.
 func TestRewriteLeavesPrivate(t *testing.T) {
 	b := bring(t, tree{"one.jpg": "one", "two.txt": "two"})
 	if err := b.makePrivate("Images"); err != nil {

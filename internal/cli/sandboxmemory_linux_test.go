@@ -91,7 +91,7 @@ func memoryOfSandbox(t *testing.T, files map[string][]byte) (over, idle int64) {
 	return peakMemoryOf(t, p.Process.Pid) - idle, idle
 }
 
-// startedAt starts a sandbox and gives its address.
+// startedAt starts a sandbox and gives its URL.
 func startedAt(t *testing.T, p *process) string {
 	t.Helper()
 	out, err := os.Create(filepath.Join(p.Dir, "lines"))

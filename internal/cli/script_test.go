@@ -305,7 +305,7 @@ func serviceOf(ts *testscript.TestScript) *service {
 
 // cmdService starts a service with an environment of its own, instead of the one
 // before, and points the script at it. With the same directory it is the same
-// service again, at another address:
+// service again, at another URL:
 //
 //	service [-skew 2h] [-fault RULE]... [-dir DIR] [-storage BYTES] [-tls FILE] [-profile FILE]
 //

@@ -57,7 +57,7 @@ func newLeakTest(t *testing.T) *leakTest {
 	})}
 }
 
-// notified has a call tell a hook whose address is a secret.
+// notified has a call tell a hook whose URL is a secret.
 func (l *leakTest) notified() []string {
 	return append(l.env, "ASSETFERRY_NOTIFY=http://"+mark+"-user:"+mark+"-password@"+strings.TrimPrefix(l.hook.url, "http://")+"/"+mark+"-path?key="+mark+"-query")
 }
@@ -119,8 +119,8 @@ func (l *leakTest) connector(t *testing.T, around ...func(http.Handler) http.Han
 }
 
 // workspace makes the source an environment of a service, and gives its key and the variable
-// with its address.
-func (l *leakTest) workspace(t *testing.T) (from *service, key tokens.AccessKey, address string) {
+// with its URL.
+func (l *leakTest) workspace(t *testing.T) (from *service, key tokens.AccessKey, url string) {
 	t.Helper()
 	e := tokens.Environment{ID: "9d1e7c40ab25f638c0d7", AccessKey: mark + "-access-key-of-the-source"}
 	from = startService(t, sandbox.Options{Environments: []tokens.Environment{e}})
@@ -265,16 +265,16 @@ func TestSecrets(t *testing.T) {
 			l.env = []string{"ASSETFERRY_URL=" + start(t).url, id, "ASSETFERRY_TOKEN_COMMAND=/no/such/program " + mark + "-argument"}
 			return denied
 		},
-		"user information in the address": func(t *testing.T, l *leakTest) map[string]int {
+		"user information in the URL": func(t *testing.T, l *leakTest) map[string]int {
 			l.env = []string{"ASSETFERRY_URL=http://user:" + mark + "-password@" + strings.TrimPrefix(start(t).url, "http://"), id, "ASSETFERRY_ACCESS_KEY=" + string(key)}
 			return all(exit.CodeUsage)
 		},
-		"user information that is no address": func(t *testing.T, l *leakTest) map[string]int {
+		"user information that is no URL": func(t *testing.T, l *leakTest) map[string]int {
 			l.env = []string{id, "ASSETFERRY_ACCESS_KEY=" + string(key)}
 			l.conf = []string{"--to", "user:" + mark + "-password@host"}
 			return all(exit.CodeUsage)
 		},
-		"query of the address": func(t *testing.T, l *leakTest) map[string]int {
+		"query of the URL": func(t *testing.T, l *leakTest) map[string]int {
 			l.env = []string{"ASSETFERRY_URL=" + start(t).url + "/?token=" + mark + "-in-query", id, "ASSETFERRY_ACCESS_KEY=" + string(key)}
 			return all(exit.CodeUsage)
 		},
@@ -336,38 +336,38 @@ func TestSecrets(t *testing.T) {
 			l.env = append(start(t).variables(), "ASSETFERRY_SOURCE_HEADERS="+headers+"\nX-Token: "+mark+"-token")
 			return map[string]int{"plan": exit.CodeAuth, "migrate": exit.CodeAuth, "verify": exit.CodeNoSuch, "status": exit.CodeDone}
 		},
-		"password in the address of a source": func(t *testing.T, l *leakTest) map[string]int {
+		"password in the URL of a source": func(t *testing.T, l *leakTest) map[string]int {
 			l.env, l.source = start(t).variables(), "ckfinder+https://user:"+mark+"-password@www.example.com/connector"
 			return map[string]int{"plan": exit.CodeUsage, "migrate": exit.CodeUsage, "verify": exit.CodeNoSuch, "status": exit.CodeNoSuch}
 		},
 		"key of a source": func(t *testing.T, l *leakTest) map[string]int {
-			_, key, address := l.workspace(t)
-			l.env = append(start(t).variables(), address, "ASSETFERRY_SOURCE_ACCESS_KEY="+string(key))
+			_, key, url := l.workspace(t)
+			l.env = append(start(t).variables(), url, "ASSETFERRY_SOURCE_ACCESS_KEY="+string(key))
 			return fine
 		},
 		"key of a source in a file": func(t *testing.T, l *leakTest) map[string]int {
-			_, key, address := l.workspace(t)
-			l.env = append(start(t).variables(), address, "ASSETFERRY_SOURCE_ACCESS_KEY_FILE="+l.input(t, "key", string(key)+"\n"))
+			_, key, url := l.workspace(t)
+			l.env = append(start(t).variables(), url, "ASSETFERRY_SOURCE_ACCESS_KEY_FILE="+l.input(t, "key", string(key)+"\n"))
 			return fine
 		},
 		"key of a source from a command": func(t *testing.T, l *leakTest) map[string]int {
-			_, key, address := l.workspace(t)
-			l.env = append(start(t).variables(), address, "ASSETFERRY_SOURCE_ACCESS_KEY_COMMAND="+l.program(t, string(key)))
+			_, key, url := l.workspace(t)
+			l.env = append(start(t).variables(), url, "ASSETFERRY_SOURCE_ACCESS_KEY_COMMAND="+l.program(t, string(key)))
 			return fine
 		},
 		"token of a source": func(t *testing.T, l *leakTest) map[string]int {
-			from, key, address := l.workspace(t)
+			from, key, url := l.workspace(t)
 			token := sandboxtest.Sign(key, sandboxtest.Claims(from.env, "superadmin"))
-			l.env = append(start(t).variables(), address, "ASSETFERRY_SOURCE_TOKEN_COMMAND="+l.program(t, token))
+			l.env = append(start(t).variables(), url, "ASSETFERRY_SOURCE_TOKEN_COMMAND="+l.program(t, token))
 			return fine
 		},
 		"source that echoes": func(t *testing.T, l *leakTest) map[string]int {
-			from, key, address := l.workspace(t)
+			from, key, url := l.workspace(t)
 			from.wrap(echo(http.StatusUnauthorized))
-			l.env = append(start(t).variables(), address, "ASSETFERRY_SOURCE_ACCESS_KEY="+string(key))
+			l.env = append(start(t).variables(), url, "ASSETFERRY_SOURCE_ACCESS_KEY="+string(key))
 			return map[string]int{"plan": exit.CodeAuth, "migrate": exit.CodeAuth, "verify": exit.CodeNoSuch, "status": exit.CodeDone}
 		},
-		"password in the address of a workspace": func(t *testing.T, l *leakTest) map[string]int {
+		"password in the URL of a workspace": func(t *testing.T, l *leakTest) map[string]int {
 			l.env, l.source = append(start(t).variables(), "ASSETFERRY_SOURCE_URL=https://user:"+mark+"-password@example.com", "ASSETFERRY_SOURCE_ACCESS_KEY="+mark+"-key"), "ckbox://somewhere"
 			return map[string]int{"plan": exit.CodeUsage, "migrate": exit.CodeUsage, "verify": exit.CodeNoSuch, "status": exit.CodeNoSuch}
 		},
@@ -420,7 +420,7 @@ func TestSecrets(t *testing.T) {
 			})...)
 			return map[string]int{"plan": exit.CodeItems, "migrate": exit.CodeItems, "verify": exit.CodeItems}
 		},
-		"password in the address of a bucket": func(t *testing.T, l *leakTest) map[string]int {
+		"password in the URL of a bucket": func(t *testing.T, l *leakTest) map[string]int {
 			l.env = append(start(t).variables(), withoutAWS()...)
 			l.source = "s3://" + mark + "-id:" + mark + "-secret@photos/lib"
 			return map[string]int{"plan": exit.CodeUsage, "migrate": exit.CodeUsage, "verify": exit.CodeNoSuch, "status": exit.CodeNoSuch}

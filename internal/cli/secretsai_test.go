@@ -116,7 +116,7 @@ func TestSecretsOfAI(t *testing.T) {
 	}
 }
 
-// endpoint is the address of something that answers with a status and a text.
+// endpoint is the URL of something that answers with a status and a text.
 func endpoint(t *testing.T, status int, text string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

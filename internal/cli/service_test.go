@@ -173,11 +173,11 @@ func (s *service) variables() []string {
 }
 
 func (s *service) call(method, path string, body io.Reader, contentType string, into any) error {
-	address := path
+	url := path
 	if strings.HasPrefix(path, "/") {
-		address = s.url + path
+		url = s.url + path
 	}
-	r, err := http.NewRequest(method, address, body)
+	r, err := http.NewRequest(method, url, body)
 	if err != nil {
 		return err
 	}

@@ -103,7 +103,7 @@ func topicReader(t *testing.T) *reader {
 // run end.
 func noonZone() string { return fmt.Sprintf("Etc/GMT%+d", time.Now().UTC().Hour()-12) }
 
-// quietLoopback is an address of this machine, a different one for each n from 2 to 254 where
+// quietLoopback is a loopback address of this machine, a different one for each n from 2 to 254 where
 // the system has them. Ports of 127.0.0.1 are given to connections of other tests, so that a
 // port that was free for a moment may be taken.
 func quietLoopback(n int) string {
@@ -128,7 +128,7 @@ func (r *reader) follow(t *testing.T, commands []string) {
 // beforeTopic is what has happened before a topic is read.
 func beforeTopic(name string) []string {
 	return map[string][]string{
-		"redirects": {`printf 'addresses:\n  - https://cdn.example.com/${path}\n  - {address: "https://cdn.example.com/w_${width}/${path}", widths: [320, 640, 1280]}\n' > assetferry.yaml`,
+		"redirects": {`printf 'old_urls:\n  - https://cdn.example.com/${path}\n  - {url: "https://cdn.example.com/w_${width}/${path}", widths: [320, 640, 1280]}\n' > assetferry.yaml`,
 			"assetferry migrate ./photos --unsupported skip"},
 		"state": {"assetferry migrate ./photos --unsupported skip --limit 5 --state state.db"},
 		"sources": {`printf 'jobs:\n  cms:\n    source: ckfinder+%s\n' "$CONNECTOR" > cms.yaml`, `printf 'destinations:\n  production:\n    url: %s\n    environment: %s\n    access_key_env: ASSETFERRY_ACCESS_KEY\n' "$ASSETFERRY_URL" "$ASSETFERRY_ENVIRONMENT_ID" > assetferry.yaml`, "cat cms.yaml >> assetferry.yaml",

@@ -156,8 +156,8 @@ type recorder struct {
 
 func startRecorder(t *testing.T, known map[string]string) *recorder {
 	r := &recorder{known: map[string]*url.URL{}, asked: map[string]bool{}}
-	for host, address := range known {
-		u, err := url.Parse(address)
+	for host, rawURL := range known {
+		u, err := url.Parse(rawURL)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -292,8 +292,8 @@ func tracedServices(t *testing.T, dir string) (*recorder, []string) {
 		_, _ = io.WriteString(w, "e")
 	}))
 	t.Cleanup(plain.Close)
-	at := func(address string) string {
-		u, err := url.Parse(address)
+	at := func(rawURL string) string {
+		u, err := url.Parse(rawURL)
 		if err != nil {
 			t.Fatal(err)
 		}

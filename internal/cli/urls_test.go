@@ -57,7 +57,7 @@ func wantIn(t *testing.T, text string, want ...string) {
 	}
 }
 
-// Addresses of a category of which the state database knows nothing are not published.
+// URLs of a category of which the state database knows nothing are not published.
 func TestURLsOfUnknownPrivacy(t *testing.T) {
 	b := bring(t, tree{"one.jpg": "one", "two.txt": "two"})
 	states, err := filepath.Glob(filepath.Join(b.dir, "state", "assetferry", "*.db"))

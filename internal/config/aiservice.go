@@ -16,7 +16,7 @@ type AIService struct {
 	Environment  Reference
 	AccessKey    Reference
 	TokenCommand string    // a command line that prints tokens
-	TokenURL     Reference // the address of a token endpoint, which may hold a secret
+	TokenURL     Reference // the URL of a token endpoint, which may hold a secret
 
 	User, CAFile string
 }
@@ -44,10 +44,10 @@ func (s *Settings) AI() (AIService, error) {
 			Hint: "set ASSETFERRY_AI_URL or --ai-url, or use --to sandbox for a test; see assetferry help enrich",
 		}
 	}
-	if err := checkAddress(s.AIURL, s.AllowHTTP); err != nil {
+	if err := checkURL(s.AIURL, s.AllowHTTP); err != nil {
 		return AIService{}, s.wrong("ai_url", "AI content service: "+err.Error(), "")
 	}
-	ai := AIService{Kind: Address, URL: strings.TrimRight(s.AIURL, "/"), User: s.User, CAFile: s.CAFile}
+	ai := AIService{Kind: URL, URL: strings.TrimRight(s.AIURL, "/"), User: s.User, CAFile: s.CAFile}
 	if n, ok := s.Destinations[s.To]; ok {
 		ai.User, ai.CAFile = s.prefer("user", n.User), s.prefer("ca_file", n.CAFile)
 	}

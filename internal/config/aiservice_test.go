@@ -23,7 +23,7 @@ func TestAI(t *testing.T) {
 		name, yaml string
 		flags      map[string][]string
 		variables  map[string]string
-		want       string // address, environment, what opens it, user; or what the error says
+		want       string // URL, environment, what opens it, user; or what the error says
 	}{
 		{"as the destination", "", nil, own, "https://ai.example.com/v1 ASSETFERRY_ENVIRONMENT_ID ASSETFERRY_ACCESS_KEY assetferry"},
 		{"as the destination in the file", production + "to: production\nai_url: https://ai.example.com\n", nil, nil,
@@ -41,7 +41,7 @@ func TestAI(t *testing.T) {
 		{"a command for assets only", "", nil,
 			map[string]string{"ASSETFERRY_AI_URL": "https://ai.example.com", "ASSETFERRY_ENVIRONMENT_ID": "e", "ASSETFERRY_TOKEN_COMMAND": "sign"}, "takes others"},
 		{"no credentials", "", nil, map[string]string{"ASSETFERRY_AI_URL": "https://ai.example.com"}, "has no credentials"},
-		{"no address", "", nil, map[string]string{}, "no AI content service is configured"},
+		{"no URL", "", nil, map[string]string{}, "no AI content service is configured"},
 		{"plain HTTP", "", nil, with("ASSETFERRY_AI_URL", "http://ai.example.com"), "http"},
 		{"the sandbox, whatever the environment says", "", map[string][]string{"to": {"sandbox"}}, own, "the sandbox"},
 		{"the sandbox with another service", "", map[string][]string{"to": {"sandbox"}, "ai-url": {"https://other.example.com"}}, own,
@@ -56,7 +56,7 @@ func TestAI(t *testing.T) {
 				return
 			}
 			got := "the sandbox"
-			if ai.Kind == Address {
+			if ai.Kind == URL {
 				got = strings.Join([]string{ai.URL, ai.Environment.Origin, ai.AccessKey.Origin + ai.TokenURL.Origin + ai.TokenCommand, ai.User}, " ")
 			}
 			if got != test.want {

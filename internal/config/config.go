@@ -52,7 +52,7 @@ type Settings struct {
 
 	Preset string // careful, fast, scheduled; empty: none
 
-	To           string           // address, name or "sandbox"; see Destination
+	To           string           // URL, name or "sandbox"; see Destination
 	Destinations map[string]Named // by name
 
 	Jobs         map[string]Job // by name
@@ -73,7 +73,7 @@ type Settings struct {
 	LogFile     string
 	Metadata    string             // a table that describes objects
 	Mapping     *mapping.Rules     // nil: there are none
-	Addresses   []*oldurl.Template // by which old addresses were built
+	OldURLs     []*oldurl.Template // templates of old URLs
 	Progress    string             // auto, bar, plain, none
 	Concurrency int
 

@@ -22,7 +22,7 @@ func TestCredentialFiles(t *testing.T) {
 		"a variable of the file": {nil, map[string]string{"PROD_KEY": "k"}, []CredentialFile{{"access_key", "PROD_KEY", "", "ASSETFERRY_ACCESS_KEY_FILE"}}},
 		"a file":                 {nil, map[string]string{"ASSETFERRY_URL": "held"}, []CredentialFile{{"access_key", "", "held.key", "ASSETFERRY_ACCESS_KEY_FILE"}}},
 		"named by a flag":        {map[string]string{"to": "held"}, nil, nil},
-		"an address": {map[string]string{"to": "https://x.example.com"}, map[string]string{"ASSETFERRY_ENVIRONMENT_ID": "e", "ASSETFERRY_ACCESS_KEY": "k"},
+		"a URL": {map[string]string{"to": "https://x.example.com"}, map[string]string{"ASSETFERRY_ENVIRONMENT_ID": "e", "ASSETFERRY_ACCESS_KEY": "k"},
 			[]CredentialFile{{"access_key", "ASSETFERRY_ACCESS_KEY", "", "ASSETFERRY_ACCESS_KEY_FILE"}}},
 		"all of them": {nil, map[string]string{"PROD_KEY": "k", "ASSETFERRY_SOURCE_HEADERS": "Cookie: a=b", "ASSETFERRY_NOTIFY": "https://hooks.example.com/x"},
 			[]CredentialFile{{"access_key", "PROD_KEY", "", "ASSETFERRY_ACCESS_KEY_FILE"}, {"source_headers", "ASSETFERRY_SOURCE_HEADERS", "", "ASSETFERRY_SOURCE_HEADERS_FILE"},

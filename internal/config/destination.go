@@ -36,13 +36,13 @@ type Kind int
 // The kinds of destinations.
 const (
 	Sandbox Kind = iota + 1 // the embedded one, with its own credentials
-	Address
+	URL
 )
 
 // A Destination is the target of a run. For the sandbox, the URL and the references are empty.
 type Destination struct {
 	Kind Kind
-	Name string // "sandbox", the name in the file, or empty for a bare address
+	Name string // "sandbox", the name in the file, or empty for a bare URL
 	URL  string // without a slash at its end
 
 	Environment  Reference
@@ -63,8 +63,8 @@ func (s *Settings) Destination() (Destination, error) {
 		}
 	case s.To == sandboxName:
 		return s.sandbox(), nil
-	case strings.ContainsAny(s.To, ":@"): // also what only looks like an address: it is not repeated
-		return s.address("", Named{URL: s.To})
+	case strings.ContainsAny(s.To, ":@"): // also what only looks like a URL: it is not repeated
+		return s.byURL("", Named{URL: s.To})
 	}
 	n, ok := s.Destinations[s.To]
 	if !ok {
@@ -72,7 +72,7 @@ func (s *Settings) Destination() (Destination, error) {
 		return Destination{}, s.wrong("to", fmt.Sprintf("there is no destination %q%s", s.To, strictyaml.Suggestion(s.To, names)),
 			"use --to sandbox, a URL that begins with https://"+s.orNames())
 	}
-	return s.address(s.To, n)
+	return s.byURL(s.To, n)
 }
 
 // orNames lists the destinations of the file, for the end of a hint.
@@ -94,8 +94,8 @@ func (s *Settings) sandbox() Destination {
 	return d
 }
 
-func (s *Settings) address(name string, n Named) (Destination, error) {
-	if err := checkAddress(n.URL, s.AllowHTTP); err != nil {
+func (s *Settings) byURL(name string, n Named) (Destination, error) {
+	if err := checkURL(n.URL, s.AllowHTTP); err != nil {
 		at := "to"
 		if name != "" {
 			at = inDestination(name, "url")
@@ -103,7 +103,7 @@ func (s *Settings) address(name string, n Named) (Destination, error) {
 		return Destination{}, s.wrong(at, "destination: "+err.Error(), "")
 	}
 	d := Destination{
-		Kind:      Address,
+		Kind:      URL,
 		Name:      name,
 		URL:       strings.TrimRight(n.URL, "/"),
 		Workspace: s.prefer("workspace", n.Workspace),
@@ -189,16 +189,16 @@ func (s *Settings) S3Endpoint() (string, error) {
 	if s.Endpoint == "" {
 		return "", nil
 	}
-	if err := checkAddress(s.Endpoint, s.AllowHTTP); err != nil {
+	if err := checkURL(s.Endpoint, s.AllowHTTP); err != nil {
 		return "", s.wrong("endpoint", "endpoint: "+err.Error(), "")
 	}
 	return s.Endpoint, nil
 }
 
-// checkAddress checks the URL of a service. Its errors never contain the URL, which may contain a
+// checkURL checks the URL of a service. Its errors never contain the URL, which may contain a
 // password.
-func checkAddress(address string, allowHTTP bool) error {
-	u, err := url.Parse(address)
+func checkURL(rawURL string, allowHTTP bool) error {
+	u, err := url.Parse(rawURL)
 	if err != nil {
 		return errors.New("the URL is not valid")
 	}

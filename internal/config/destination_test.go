@@ -50,7 +50,7 @@ func TestDestination(t *testing.T) {
 		yaml      string
 		flags     map[string][]string
 		variables map[string]string
-		want      string // name, address, environment, key, workspace, service, user; or the error
+		want      string // name, URL, environment, key, workspace, service, user; or the error
 	}{
 		{"nothing", "", nil, nil, "no destination is configured"},
 		{"nothing but a file", twoDestinations, nil, credentials(), "no destination is configured"},
@@ -58,10 +58,10 @@ func TestDestination(t *testing.T) {
 		{"sandbox takes nothing from the environment", "workspace: w\nservice: s\n", to("sandbox"), with(credentials(), "ASSETFERRY_WORKSPACE_ID", "w", "ASSETFERRY_USER_ID", "u"), "sandbox     ckbox assetferry"},
 		{"sandbox takes switches", "", to("sandbox", "workspace", "w", "user", "u"), nil, "sandbox    w ckbox u"},
 		{"sandbox from the environment", "", nil, map[string]string{"ASSETFERRY_URL": "sandbox"}, "sandbox     ckbox assetferry"},
-		{"address", "", to("https://example.com/"), credentials(), " https://example.com my-env my-key  ckbox assetferry"},
-		{"address from the environment", "", nil, with(credentials(), "ASSETFERRY_URL", "https://example.com"), " https://example.com my-env my-key  ckbox assetferry"},
-		{"address without credentials", "", to("https://example.com"), nil, "the URL has no credentials: ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY not set"},
-		{"address without an environment", "", to("https://example.com"), map[string]string{"ASSETFERRY_ACCESS_KEY": "k"}, "the URL has no credentials: ASSETFERRY_ENVIRONMENT_ID not set"},
+		{"URL", "", to("https://example.com/"), credentials(), " https://example.com my-env my-key  ckbox assetferry"},
+		{"URL from the environment", "", nil, with(credentials(), "ASSETFERRY_URL", "https://example.com"), " https://example.com my-env my-key  ckbox assetferry"},
+		{"URL without credentials", "", to("https://example.com"), nil, "the URL has no credentials: ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY not set"},
+		{"URL without an environment", "", to("https://example.com"), map[string]string{"ASSETFERRY_ACCESS_KEY": "k"}, "the URL has no credentials: ASSETFERRY_ENVIRONMENT_ID not set"},
 		{"token command", "", to("https://example.com"), map[string]string{"ASSETFERRY_ENVIRONMENT_ID": "e", "ASSETFERRY_TOKEN_COMMAND": "sign it"}, " https://example.com e command:sign it  ckbox assetferry"},
 		{"named on the command line beats the environment", twoDestinations, to("prod"), with(credentials(), "ASSETFERRY_WORKSPACE_ID", "w"), "prod https://prod.example.com prod-env prod-key prod-workspace ckbox assetferry"},
 		{"a switch beats it all the same", twoDestinations, to("prod", "workspace", "flag"), credentials(), "prod https://prod.example.com prod-env prod-key flag ckbox assetferry"},
@@ -72,9 +72,9 @@ func TestDestination(t *testing.T) {
 		{"gaps that are not", twoDestinations, to("bare"), nil, "assetferry.yaml:9:3: destination \"bare\" has no credentials: ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY not set"},
 		{"the key of another environment", "to: prod" + twoDestinations, nil, map[string]string{"ASSETFERRY_ENVIRONMENT_ID": "my-env", "PROD_KEY": "k"}, "the environment is given by ASSETFERRY_ENVIRONMENT_ID, but the credentials by destination \"prod\", which means an environment of its own"},
 		{"unknown name", twoDestinations, to("pord"), nil, "there is no destination \"pord\"; did you mean \"prod\"?"},
-		{"password in an address", "", to("https://me:hunter2@example.com"), nil, "destination: the URL contains a user name or a password; credentials come from variables, a file or a command"},
-		{"password in half an address", "", to("me:hunter2@example.com"), nil, "destination: the URL does not begin with https:// or http://"},
-		{"password in a broken address", "", to("https://me:hunter2@exa mple.com"), nil, "destination: the URL is not valid"},
+		{"password in a URL", "", to("https://me:hunter2@example.com"), nil, "destination: the URL contains a user name or a password; credentials come from variables, a file or a command"},
+		{"password in half a URL", "", to("me:hunter2@example.com"), nil, "destination: the URL does not begin with https:// or http://"},
+		{"password in a broken URL", "", to("https://me:hunter2@exa mple.com"), nil, "destination: the URL is not valid"},
 		{"no scheme", "", to("localhost:8080"), nil, "destination: the URL does not begin with https:// or http://"},
 		{"plain HTTP", "", to("http://example.com"), nil, "destination: plain HTTP to example.com exposes the credentials on the network; use https:// or --allow-http"},
 		{"plain HTTP at home", "", to("http://[::1]:8080"), credentials(), " http://[::1]:8080 my-env my-key  ckbox assetferry"},

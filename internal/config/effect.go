@@ -27,7 +27,7 @@ func (s *Settings) Effects() []Effect {
 		s.chosen("ca_file", s.CAFile, n.CAFile, ""),
 		s.chosen("service_profile", s.ServiceProfile, n.ServiceProfile, ""),
 		s.mapping(),
-		s.oldAddresses(),
+		s.oldURLs(),
 		s.effect("notify", strings.Trim(fmt.Sprint(s.Notify), "[]")),
 	}
 	if s.Job == "" {

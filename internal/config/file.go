@@ -33,15 +33,15 @@ func (s *Settings) parse(path string, data []byte, rows []row) error {
 func (s *Settings) readFile(f file, rows []row) error {
 	destinations, jobs, rules := row{key: "destinations"}, row{key: "jobs"}, row{key: "mapping"}
 	usual := row{key: "default_job", set: text(&s.defaultJob)}
-	err := f.walk(f.Root, append(rows, destinations, jobs, usual, rules, row{key: addressesKey}), func(r row, value ast.Node) (err error) {
+	err := f.walk(f.Root, append(rows, destinations, jobs, usual, rules, row{key: oldURLsKey}), func(r row, value ast.Node) (err error) {
 		switch r.key {
 		case usual.key:
 			s.place[usual.key] = place{f, value}
 			_, err = f.apply(r, value)
 			return err
-		case addressesKey:
+		case oldURLsKey:
 			s.origin[r.key] = FromFile
-			s.Addresses, err = f.addresses(value)
+			s.OldURLs, err = f.oldURLs(value)
 			return err
 		case rules.key:
 			s.origin[rules.key] = FromFile
@@ -174,7 +174,7 @@ func (f file) values(r row, node ast.Node) ([]string, error) {
 			return nil, f.ErrorAt(n, fmt.Sprintf("%s takes true or false, not %q", r.key, value))
 		}
 		if r.path {
-			value = f.whole(value, r.address)
+			value = f.whole(value, r.url)
 		}
 		values = append(values, value)
 	}
@@ -182,12 +182,12 @@ func (f file) values(r row, node ast.Node) ([]string, error) {
 }
 
 // whole makes a path of the file valid in any folder. A URL stays as it is.
-func (f file) whole(value string, mayBeAddress bool) string {
+func (f file) whole(value string, mayBeURL bool) string {
 	table, isTable := TableOf(value)
 	switch {
-	case mayBeAddress && isTable:
+	case mayBeURL && isTable:
 		return tablePrefix + f.resolve(table)
-	case mayBeAddress && IsAddress(value):
+	case mayBeURL && IsURL(value):
 		return value
 	}
 	return f.resolve(value)

@@ -15,10 +15,10 @@ import (
 
 // A Job is a source with its own settings, under a name in the file.
 type Job struct {
-	Source    string
-	settings  []given
-	mapping   *mapping.Rules     // nil: those around it
-	addresses []*oldurl.Template // the same
+	Source   string
+	settings []given
+	mapping  *mapping.Rules     // nil: those around it
+	oldURLs  []*oldurl.Template // the same
 }
 
 // DefaultJob is the job of a command without a source and a job: default_job, or the only one. It
@@ -68,16 +68,16 @@ func (s *Settings) parseJobs(f file, node ast.Node) error {
 }
 
 func parseJob(f file, node ast.Node) (j Job, err error) {
-	source := row{key: "source", set: text(&j.Source), path: true, address: true}
+	source := row{key: "source", set: text(&j.Source), path: true, url: true}
 	rules := row{key: "mapping"}
-	rows := append(new(Settings).table(), source, rules, row{key: addressesKey}) // which checks, and stores nothing of use
+	rows := append(new(Settings).table(), source, rules, row{key: oldURLsKey}) // which checks, and stores nothing of use
 	err = f.walk(node, rows, func(r row, value ast.Node) (err error) {
 		if r.key == rules.key {
 			j.mapping, err = mapping.Parse(f.File, value)
 			return err
 		}
-		if r.key == addressesKey {
-			j.addresses, err = f.addresses(value)
+		if r.key == oldURLsKey {
+			j.oldURLs, err = f.oldURLs(value)
 			return err
 		}
 		values, err := f.apply(r, value)
@@ -89,8 +89,8 @@ func parseJob(f file, node ast.Node) (j Job, err error) {
 	return j, err
 }
 
-// IsAddress reports whether a source is a URL and not a folder.
-func IsAddress(source string) bool {
+// IsURL reports whether a source is a URL and not a folder.
+func IsURL(source string) bool {
 	_, isTable := TableOf(source)
 	return isTable || strings.Contains(source, "://")
 }
@@ -115,8 +115,8 @@ func (s *Settings) choose(flag []string, rows []row) error {
 	if j.mapping != nil {
 		s.Mapping, s.origin["mapping"] = j.mapping, FromJob
 	}
-	if j.addresses != nil {
-		s.Addresses, s.origin[addressesKey] = j.addresses, FromJob
+	if j.oldURLs != nil {
+		s.OldURLs, s.origin[oldURLsKey] = j.oldURLs, FromJob
 	}
 	for _, g := range j.settings {
 		at := slices.IndexFunc(rows, func(r row) bool { return r.key == g.key })

@@ -10,7 +10,7 @@ import (
 	"assetferry/internal/notify"
 )
 
-// TestTargets has addresses come from everywhere that they can come from.
+// TestTargets has URLs come from everywhere that they can come from.
 func TestTargets(t *testing.T) {
 	const file = "# mine\nhttps://hooks.example.com/one\n\n  failure=https://hooks.example.com/two\r\n# https://hooks.example.com/no\n"
 	one, two, three := hook(t, "https://hooks.example.com/one"), hook(t, "failure=https://hooks.example.com/two"), hook(t, "https://hooks.example.com/three")
@@ -40,28 +40,28 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// TestTargetsAreNotShown makes mistakes around an address that nobody may see.
+// TestTargetsAreNotShown makes mistakes around a URL that nobody may see.
 func TestTargetsAreNotShown(t *testing.T) {
 	const secret = "T0000-hush"
-	address := "https://hooks.example.com/" + secret
+	url := "https://hooks.example.com/" + secret
 	for name, test := range map[string]struct {
 		yaml string
 		env  map[string]string
 	}{
-		"no address":       {"notify: " + secret, nil},
-		"no event":         {"notify: never=" + address, nil},
-		"other line":       {"notify:\n  - " + address + "\n  - [a]", nil},
-		"line of flow":     {"notify: [\n  failure=" + address + ",\n  {a: b}]", nil},
-		"a mapping":        {"notify: {" + address + "}", nil},
-		"quoted":           {"\"notify\": 'x=" + address + "'", nil},
-		"indented":         {"notify:\n  - " + address + "\n ok", nil},
-		"variable":         {"", map[string]string{"ASSETFERRY_NOTIFY": "x=" + address}},
+		"no URL":           {"notify: " + secret, nil},
+		"no event":         {"notify: never=" + url, nil},
+		"other line":       {"notify:\n  - " + url + "\n  - [a]", nil},
+		"line of flow":     {"notify: [\n  failure=" + url + ",\n  {a: b}]", nil},
+		"a mapping":        {"notify: {" + url + "}", nil},
+		"quoted":           {"\"notify\": 'x=" + url + "'", nil},
+		"indented":         {"notify:\n  - " + url + "\n ok", nil},
+		"variable":         {"", map[string]string{"ASSETFERRY_NOTIFY": "x=" + url}},
 		"the file has one": {"notify_file: hooks.txt", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := load(t, test.yaml, nil, test.env)
 			if err == nil {
-				write(t, "hooks.txt", "x="+address)
+				write(t, "hooks.txt", "x="+url)
 				_, err = s.Targets(nil)
 			}
 			if text := usage(t, err); strings.Contains(text, secret) {
@@ -69,7 +69,7 @@ func TestTargetsAreNotShown(t *testing.T) {
 			}
 		})
 	}
-	s := mustLoad(t, "notify: "+address, nil, nil)
+	s := mustLoad(t, "notify: "+url, nil, nil)
 	if text := fmt.Sprintf("%v %+v %#v %v", s.Notify, *s, s.Notify, s.Effects()); strings.Contains(text, secret) || !strings.Contains(text, "https://hooks.example.com") {
 		t.Error(text)
 	}

@@ -12,37 +12,37 @@ import (
 	"assetferry/internal/strictyaml"
 )
 
-// addressesKey is the key of the templates of old URLs.
-const addressesKey = "addresses"
+// oldURLsKey is the key of the templates of old URLs.
+const oldURLsKey = "old_urls"
 
-// addresses reads one template of old URLs, or a list of them.
-func (f file) addresses(node ast.Node) ([]*oldurl.Template, error) {
+// oldURLs reads one template of old URLs, or a list of them.
+func (f file) oldURLs(node ast.Node) ([]*oldurl.Template, error) {
 	nodes := []ast.Node{node}
 	if sequence, ok := node.(*ast.SequenceNode); ok {
 		nodes = sequence.Values
 	}
 	var all []*oldurl.Template
 	for _, n := range nodes {
-		t, err := f.addressTemplate(n)
+		t, err := f.oldURLTemplate(n)
 		if err != nil {
 			return nil, err
 		}
 		if slices.ContainsFunc(all, func(o *oldurl.Template) bool { return o.String() == t.String() }) {
-			return nil, f.ErrorAt(n, "this address is there twice")
+			return nil, f.ErrorAt(n, "this URL is there twice")
 		}
 		all = append(all, t)
 	}
 	return all, nil
 }
 
-// addressTemplate reads a template: a URL alone, or with its widths.
-func (f file) addressTemplate(node ast.Node) (*oldurl.Template, error) {
-	address, widths := node, []int(nil)
+// oldURLTemplate reads a template: a URL alone, or with its widths.
+func (f file) oldURLTemplate(node ast.Node) (*oldurl.Template, error) {
+	template, widths := node, []int(nil)
 	if _, more := node.(*ast.MappingNode); more {
-		address = nil
-		err := f.walk(node, []row{{key: "address"}, {key: "widths"}}, func(r row, value ast.Node) (err error) {
-			if r.key == "address" {
-				address = value
+		template = nil
+		err := f.walk(node, []row{{key: "url"}, {key: "widths"}}, func(r row, value ast.Node) (err error) {
+			if r.key == "url" {
+				template = value
 				return nil
 			}
 			widths, err = f.widths(value)
@@ -51,17 +51,17 @@ func (f file) addressTemplate(node ast.Node) (*oldurl.Template, error) {
 		if err != nil {
 			return nil, err
 		}
-		if address == nil {
-			return nil, f.ErrorAt(node, "address is missing")
+		if template == nil {
+			return nil, f.ErrorAt(node, "url is missing")
 		}
 	}
-	text, ok := strictyaml.Scalar(address)
+	text, ok := strictyaml.Scalar(template)
 	if !ok {
-		return nil, f.ErrorAt(address, "an address is expected here, such as https://cdn.example.com/${path}")
+		return nil, f.ErrorAt(template, "a URL is expected here, such as https://cdn.example.com/${path}")
 	}
 	t, err := oldurl.ParseTemplate(text, widths)
 	if mistake, ok := errors.AsType[*oldurl.TemplateError](err); ok {
-		return nil, f.ErrorIn(address, mistake.At, mistake.Msg+"; see assetferry help redirects")
+		return nil, f.ErrorIn(template, mistake.At, mistake.Msg+"; see assetferry help redirects")
 	}
 	return t, err
 }
@@ -86,17 +86,17 @@ func (f file) widths(node ast.Node) (all []int, err error) {
 	return all, nil
 }
 
-// oldAddresses returns the number of templates.
-func (s *Settings) oldAddresses() Effect {
-	e := Effect{Name: addressesKey, From: byDefault}
-	switch n := len(s.Addresses); {
+// oldURLs returns the number of templates.
+func (s *Settings) oldURLs() Effect {
+	e := Effect{Name: oldURLsKey, From: byDefault}
+	switch n := len(s.OldURLs); {
 	case n == 1:
 		e.Value = "1 template"
 	case n > 1:
 		e.Value = fmt.Sprintf("%d templates", n)
 	}
-	if s.Addresses != nil {
-		e.From = map[Origin]string{FromFile: s.File, FromJob: s.fromJob()}[s.origin[addressesKey]]
+	if s.OldURLs != nil {
+		e.From = map[Origin]string{FromFile: s.File, FromJob: s.fromJob()}[s.origin[oldURLsKey]]
 	}
 	return e
 }

@@ -26,7 +26,7 @@ type Reached struct {
 // approval covers its environment, and the workspace if it names one. A name alone counts only
 // where no destination covers that: variables may lead from it into another environment, whose
 // approvers are others. Where a token command
-// decides about the environment, an address of the same host is covered as well.
+// decides about the environment, a URL of the same host is covered as well.
 func (s *Settings) Requirement(r Reached) Requirement {
 	named, isNamed := s.Destinations[r.Name]
 	if named.RequireApproval && named.covers(r) {
@@ -51,8 +51,8 @@ func (n Named) covers(r Reached) bool {
 }
 
 // hostOf returns the host of a URL in a form that can be compared.
-func hostOf(address string) string {
-	u, err := url.Parse(address)
+func hostOf(rawURL string) string {
+	u, err := url.Parse(rawURL)
 	if err != nil {
 		return ""
 	}

@@ -31,7 +31,7 @@ const guarded = `destinations:
     approvers_file: /etc/test
 `
 
-// What takes an approval is where a command writes to, whatever name or address it goes by.
+// What takes an approval is where a command writes to, whatever name or URL it goes by.
 func TestRequirement(t *testing.T) {
 	s := mustLoad(t, guarded, nil, nil)
 	for _, c := range []struct {
@@ -43,12 +43,12 @@ func TestRequirement(t *testing.T) {
 		{"another name that asks for approval", Reached{Name: "test", URL: "https://api.example.com", Environment: "env1"}, "prod"},
 		{"by its name, with other credentials", Reached{Name: "prod", Environment: "env9"}, "prod"},
 		{"another name", Reached{Name: "alias", URL: "https://cdn.example.org", Environment: "env1"}, "prod"},
-		{"its address", Reached{URL: "https://api.example.com", Environment: "env1"}, "prod"},
-		{"any address of the environment", Reached{URL: "https://10.0.0.1", Environment: "env1"}, "prod"},
+		{"its URL", Reached{URL: "https://api.example.com", Environment: "env1"}, "prod"},
+		{"any URL of the environment", Reached{URL: "https://10.0.0.1", Environment: "env1"}, "prod"},
 		{"the environment in capitals", Reached{URL: "https://api.example.com", Environment: "ENV1"}, "prod"},
 		{"another workspace of it", Reached{URL: "https://api.example.com", Environment: "env1", Workspace: "ws9"}, "prod"},
 		{"another environment", Reached{Name: "staging", URL: "https://api.example.com", Environment: "env2"}, ""},
-		{"another environment by its address", Reached{URL: "https://api.example.com", Environment: "env2"}, ""},
+		{"another environment by its URL", Reached{URL: "https://api.example.com", Environment: "env2"}, ""},
 		{"a command decides about the environment", Reached{URL: "https://api.example.com.:443", Environment: "env2", TokenCommand: true}, "prod"},
 		{"a command, elsewhere", Reached{URL: "https://example.net", Environment: "env2", TokenCommand: true}, ""},
 		{"a command, by a name of the file", Reached{Name: "staging", URL: "https://api.example.com", Environment: "env2", TokenCommand: true}, ""},

@@ -25,7 +25,7 @@ type row struct {
 	yesNo   bool     // true or false in the file, not text
 	path    bool     // in the file, relative to the file's folder
 	written bool     // a path that runs write to
-	address bool     // or a URL
+	url     bool     // or a URL
 	secret  bool     // may be a secret, so its text is not kept
 }
 
@@ -44,7 +44,7 @@ func (s *Settings) table() []row {
 		{key: "compensate_clock", set: yesNo(&s.CompensateClock), yesNo: true},
 		{key: "least_privilege", set: yesNo(&s.LeastPrivilege), yesNo: true},
 		{key: "source_name", example: "library", set: text(&s.SourceName)},
-		{key: "endpoint", env: "ASSETFERRY_S3_ENDPOINT", example: "https://s3.example.com", set: address(&s.Endpoint)},
+		{key: "endpoint", env: "ASSETFERRY_S3_ENDPOINT", example: "https://s3.example.com", set: serviceURL(&s.Endpoint)},
 		{key: "s3_anonymous", set: yesNo(&s.S3Anonymous), yesNo: true},
 		{key: "s3_requester_pays", set: yesNo(&s.S3RequesterPays), yesNo: true},
 		{key: "s3_tags", set: yesNo(&s.S3Tags), yesNo: true},
@@ -94,7 +94,7 @@ func (s *Settings) table() []row {
 		{key: "max_requests", example: "20000/d", set: parsed(&s.MaxRequests, ratelimit.ParseRequestLimit)},
 		{key: "bwlimit", example: "08:00,512K 19:00,off", set: parsed(&s.Bandwidth, ratelimit.ParseTimetable)},
 		{key: "keep_runs", initial: "400d", set: duration(&s.KeepRuns)},
-		{key: "ai_url", env: "ASSETFERRY_AI_URL", example: "https://ai.cke-cs.com", set: address(&s.AIURL)},
+		{key: "ai_url", env: "ASSETFERRY_AI_URL", example: "https://ai.cke-cs.com", set: serviceURL(&s.AIURL)},
 		choice("ai_limits", &s.AILimits, "auto", "saas", "off"),
 		{key: "ai_compatibility", env: "ASSETFERRY_AI_COMPATIBILITY", initial: "1", set: text(&s.AICompatibility)},
 		{key: "ai_model", example: "agent-1", set: text(&s.AIModel)},
@@ -120,7 +120,7 @@ func (s *Settings) table() []row {
 // table lists the keys of a destination in the file.
 func (n *Named) table() []row {
 	return []row{
-		{key: "url", example: "https://api.ckbox.io", set: address(&n.URL)},
+		{key: "url", example: "https://api.ckbox.io", set: serviceURL(&n.URL)},
 		{key: "environment", example: "your-environment-id", set: text(&n.Environment)},
 		{key: "access_key", set: refuseSecret},
 		{key: "access_key_env", example: "ASSETFERRY_ACCESS_KEY", set: text(&n.AccessKeyEnv)},
@@ -152,10 +152,10 @@ func text(p *string) setter {
 	})
 }
 
-// address accepts the URL of a service. Plain HTTP is checked when the URL is used.
-func address(p *string) setter {
+// serviceURL accepts the URL of a service. Plain HTTP is checked when the URL is used.
+func serviceURL(p *string) setter {
 	return one(func(value string) error {
-		if err := checkAddress(value, true); err != nil {
+		if err := checkURL(value, true); err != nil {
 			return err
 		}
 		*p = value

@@ -54,7 +54,7 @@ const templateMapping = `Rules, in order, for category, folder, name, private, d
 attributes. "assetferry help mapping" explains them. "assetferry plan SOURCE
 --explain-mapping KEY" shows the result for one object.`
 
-const templateAddresses = `Old URLs of objects, for "assetferry urls" and "assetferry rewrite": templates that
+const templateOldURLs = `Old URLs of objects, for "assetferry urls" and "assetferry rewrite": templates that
 build a URL from the key, with image widths if there were several. "assetferry help
 redirects" lists the placeholders.`
 
@@ -95,7 +95,7 @@ func (t Template) Encode() []byte {
 	}
 	t.encodeMapping(&d)
 	d.blank()
-	t.encodeAddresses(&d)
+	t.encodeOldURLs(&d)
 	d.blank()
 	t.encodeJobs(&d)
 	return []byte(d.String())
@@ -111,12 +111,12 @@ func (t Template) encodeMapping(d *draft) {
 	d.line(false, "      ", "add_tags: archive")
 }
 
-// encodeAddresses writes an example of templates.
-func (t Template) encodeAddresses(d *draft) {
-	d.prose("", templateAddresses)
-	d.line(false, "", "addresses:")
+// encodeOldURLs writes an example of templates.
+func (t Template) encodeOldURLs(d *draft) {
+	d.prose("", templateOldURLs)
+	d.line(false, "", "old_urls:")
 	d.line(false, "  ", "- https://cdn.example.com/${path}")
-	d.line(false, "  ", "- address: https://cdn.example.com/w_${width}/${path}")
+	d.line(false, "  ", "- url: https://cdn.example.com/w_${width}/${path}")
 	d.line(false, "    ", "widths: [320, 640, 1280]")
 }
 

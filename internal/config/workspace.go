@@ -20,28 +20,28 @@ const (
 	sourceTokenCommand = "ASSETFERRY_SOURCE_TOKEN_COMMAND"
 )
 
-// A WorkspaceAddress is a parsed URL ckbox://... of a source.
-type WorkspaceAddress struct {
+// A WorkspaceURL is a parsed URL ckbox://... of a source.
+type WorkspaceURL struct {
 	Name      string // a destination of the file, "sandbox", or the ID of an environment
 	Workspace string // its ID; empty for the one that the file names, or else the default one
 }
 
-// ParseWorkspaceAddress parses a URL without its scheme. Its errors never contain the URL, because
+// ParseWorkspaceURL parses a URL without its scheme. Its errors never contain the URL, because
 // people put keys into URLs.
-func ParseWorkspaceAddress(text string) (WorkspaceAddress, error) {
+func ParseWorkspaceURL(text string) (WorkspaceURL, error) {
 	name, workspace, _ := strings.Cut(strings.TrimSuffix(text, "/"), "/")
 	switch {
 	case !isName(name):
-		return WorkspaceAddress{}, errors.New("the URL has no destination name and no environment ID")
+		return WorkspaceURL{}, errors.New("the URL has no destination name and no environment ID")
 	case workspace != "" && !isName(workspace):
-		return WorkspaceAddress{}, errors.New("the part after the environment is not a workspace ID")
+		return WorkspaceURL{}, errors.New("the part after the environment is not a workspace ID")
 	}
-	return WorkspaceAddress{name, workspace}, nil
+	return WorkspaceURL{name, workspace}, nil
 }
 
 // SourceWorkspace returns the access to a workspace that is a source. Flags and variables for the
 // destination do not affect it.
-func (s *Settings) SourceWorkspace(a WorkspaceAddress) (Destination, error) {
+func (s *Settings) SourceWorkspace(a WorkspaceURL) (Destination, error) {
 	if a.Name == sandboxName {
 		return Destination{Kind: Sandbox, Name: sandboxName, Workspace: a.Workspace, Service: "ckbox", User: "assetferry"}, nil
 	}
@@ -60,14 +60,14 @@ func (s *Settings) SourceWorkspace(a WorkspaceAddress) (Destination, error) {
 	if err := s.completeSource(a.Name, named, n, chosen); err != nil {
 		return Destination{}, err
 	}
-	if err := checkAddress(n.URL, s.AllowHTTP); err != nil {
+	if err := checkURL(n.URL, s.AllowHTTP); err != nil {
 		if named {
 			return Destination{}, s.wrong(inDestination(a.Name, "url"), "source: "+err.Error(), "")
 		}
 		return Destination{}, &UsageError{Msg: sourceURL + ": " + err.Error()}
 	}
 	return Destination{
-		Kind: Address, Name: a.Name, URL: strings.TrimRight(n.URL, "/"),
+		Kind: URL, Name: a.Name, URL: strings.TrimRight(n.URL, "/"),
 		Environment: chosen.environment, AccessKey: chosen.accessKey, TokenCommand: chosen.tokenCommand,
 		Workspace: cmp.Or(a.Workspace, n.Workspace),
 		Service:   cmp.Or(n.Service, s.Service), User: cmp.Or(n.User, s.User), CAFile: cmp.Or(n.CAFile, s.CAFile),
@@ -118,7 +118,7 @@ func (s *Settings) completeSource(name string, named bool, n Named, c set) error
 func (s *Settings) InheritSource(i Inheritance, d Destination) (Inheritance, error) {
 	h := &heir{Settings: s, Inheritance: i}
 	h.reference(d.AccessKey, sourceAccessKey, true)
-	if _, named := s.Destinations[d.Name]; !named && d.Kind == Address {
+	if _, named := s.Destinations[d.Name]; !named && d.Kind == URL {
 		h.Variables = append(h.Variables, Variable{Name: sourceURL, Value: d.URL})
 	}
 	if d.TokenCommand != "" {

@@ -8,12 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestParseWorkspaceAddress(t *testing.T) {
-	for text, want := range map[string]WorkspaceAddress{
+func TestParseWorkspaceURL(t *testing.T) {
+	for text, want := range map[string]WorkspaceURL{
 		"prod": {"prod", ""}, "prod/": {"prod", ""}, "prod/w1": {"prod", "w1"}, "prod/w1/": {"prod", "w1"},
 		"": {}, "/w1": {}, "user:secret@host": {}, "prod/w1/more": {}, "prod?key=secret": {}, "a b": {},
 	} {
-		got, err := ParseWorkspaceAddress(text)
+		got, err := ParseWorkspaceURL(text)
 		if got != want || (err == nil) != (want.Name != "") {
 			t.Errorf("%q gives %+v, %v", text, got, err)
 		}
@@ -29,9 +29,9 @@ func TestSourceWorkspace(t *testing.T) {
 	own := map[string]string{"ASSETFERRY_SOURCE_URL": "https://old.example.com/", "ASSETFERRY_SOURCE_ACCESS_KEY": "old-key"}
 	destination := with(credentials(), "ASSETFERRY_URL", "https://new.example.com", "ASSETFERRY_WORKSPACE_ID", "new-workspace")
 	for _, tc := range []struct {
-		name, yaml, address string
-		variables           map[string]string
-		want                string // name, address, environment, key, workspace, service, user; or the error
+		name, yaml, url string
+		variables       map[string]string
+		want            string // name, URL, environment, key, workspace, service, user; or the error
 	}{
 		{"sandbox", "", "sandbox", destination, "sandbox     ckbox assetferry"},
 		{"workspace of the sandbox", "", "sandbox/w", destination, "sandbox    w ckbox assetferry"},
@@ -50,7 +50,7 @@ func TestSourceWorkspace(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := mustLoad(t, tc.yaml, nil, tc.variables)
-			a, err := ParseWorkspaceAddress(tc.address)
+			a, err := ParseWorkspaceURL(tc.url)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,12 +83,12 @@ func resolved(t *testing.T, r Reference) string {
 
 func TestInheritSource(t *testing.T) {
 	s := mustLoad(t, twoDestinations, nil, map[string]string{"ASSETFERRY_SOURCE_URL": "https://old.example.com", "ASSETFERRY_SOURCE_ACCESS_KEY_COMMAND": "pass show old", "PROD_KEY": "k"})
-	for address, want := range map[string]Inheritance{
+	for url, want := range map[string]Inheritance{
 		"prod":    {Variables: []Variable{{Name: "PROD_KEY", Secret: true}}},
 		"old-env": {Variables: []Variable{{Name: "ASSETFERRY_SOURCE_ACCESS_KEY_COMMAND", Secret: true}, {Name: "ASSETFERRY_SOURCE_URL", Value: "https://old.example.com"}}, Helper: true},
 		"sandbox": {},
 	} {
-		d, err := s.SourceWorkspace(WorkspaceAddress{Name: address})
+		d, err := s.SourceWorkspace(WorkspaceURL{Name: url})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +97,7 @@ func TestInheritSource(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: -want +got:\n%s", address, diff)
+			t.Errorf("%s: -want +got:\n%s", url, diff)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func (d *Doctor) usesAI() bool {
 		return false
 	}
 	at, err := d.Settings.AI()
-	return err != nil || at.Kind == config.Address
+	return err != nil || at.Kind == config.URL
 }
 
 // checkAI lists the models of the AI content service. It needs a valid URL, an accepted token, and a

@@ -147,9 +147,9 @@ func audited(a assets.Asset, c assets.Category, folder, wanted string) enrichmen
 // of the widest one. It returns "" if there is no rendition.
 func imageOf(a assets.Asset) string {
 	widths := map[int]string{}
-	for name, address := range a.ImageURLs {
+	for name, url := range a.ImageURLs {
 		if width, err := strconv.Atoi(name); err == nil {
-			widths[width] = address
+			widths[width] = url
 		}
 	}
 	if len(widths) == 0 {

@@ -96,11 +96,11 @@ func (e *imageError) Class() retry.Class { return retry.Permanent }
 // loadImage returns the image of an asset for a model: the rendition of the service, or else
 // the file.
 func (r *asker) loadImage(ctx context.Context, a enrichment.AuditedAsset) (picture.Picture, error) {
-	addresses := slices.DeleteFunc([]string{a.Image, a.URL}, func(address string) bool { return address == "" })
+	urls := slices.DeleteFunc([]string{a.Image, a.URL}, func(url string) bool { return url == "" })
 	err := error(&imageError{errors.New("the asset has no URL")})
-	for _, address := range addresses {
+	for _, url := range urls {
 		var shown picture.Picture
-		if shown, err = r.fetch(ctx, address); err == nil || retriable(err) {
+		if shown, err = r.fetch(ctx, url); err == nil || retriable(err) {
 			return shown, err
 		}
 	}
@@ -113,8 +113,8 @@ func retriable(err error) bool {
 	return class != retry.Permanent
 }
 
-func (r *asker) fetch(ctx context.Context, address string) (shown picture.Picture, err error) {
-	body, _, err := r.Library.Download(ctx, address, 0)
+func (r *asker) fetch(ctx context.Context, url string) (shown picture.Picture, err error) {
+	body, _, err := r.Library.Download(ctx, url, 0)
 	if err != nil {
 		return shown, err
 	}

@@ -70,7 +70,7 @@ var opening = regexp.MustCompile(`^(?:an? |the )?(?:image|picture|photo|photogra
 // isJunk reports whether a description says nothing about the image.
 func isJunk(text, name, extension string) bool {
 	plain := strings.ToLower(text)
-	if isAddress(plain) || !hasLetters(plain) {
+	if isURL(plain) || !hasLetters(plain) {
 		return true
 	}
 	rest := opening.ReplaceAllString(plain, "")
@@ -81,8 +81,8 @@ func isJunk(text, name, extension string) bool {
 
 func hasLetters(text string) bool { return strings.ContainsFunc(text, unicode.IsLetter) }
 
-// isAddress reports whether text is only a URL.
-func isAddress(text string) bool {
+// isURL reports whether text is only a URL.
+func isURL(text string) bool {
 	if strings.ContainsFunc(text, unicode.IsSpace) {
 		return false
 	}

@@ -35,7 +35,7 @@ func Marshal(kind string, at time.Time, fields any) (string, error) {
 	return string(head[:len(head)-1]) + "," + string(rest[1:]), nil
 }
 
-// marshal leaves "&" and "<" alone: addresses stay readable.
+// marshal leaves "&" and "<" alone: URLs stay readable.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -239,12 +239,12 @@ type Rewritten struct {
 	Changed   int64  `json:"changed"`      // of these
 	Skipped   int64  `json:"skipped"`      // files that were left out
 	Failed    int64  `json:"files_failed"` // that could not be read or written
-	Replaced  int64  `json:"rewritten"`    // addresses
+	Replaced  int64  `json:"rewritten"`    // old URLs
 	Lengths   int64  `json:"lengths"`      // of serialized strings
-	Current   int64  `json:"current"`      // addresses that were new already
+	Current   int64  `json:"current"`      // new URLs
 	Unmatched int64  `json:"unmatched"`
 	Unused    int64  `json:"unused"`           // assets
-	Kept      Counts `json:"kept"`             // old addresses that stay, by reason
+	Kept      Counts `json:"kept"`             // old URLs that stay, by reason
 	Backup    string `json:"backup,omitempty"` // the folder of the originals; empty if none was kept
 }
 
@@ -340,7 +340,7 @@ type UnmatchedURL struct {
 
 // An Unused is an "unused" event: an asset that nothing in the files refers to.
 type Unused struct {
-	Name string `json:"name"` // an old address
+	Name string `json:"name"` // an old URL
 	URL  string `json:"url"`
 }
 

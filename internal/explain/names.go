@@ -39,7 +39,7 @@ func (e *Explainer) followed(ctx context.Context, h History) (History, error) {
 		return h, err
 	}
 	var key sources.Key
-	if asked := string(h.key); config.IsAddress(asked) {
+	if asked := string(h.key); config.IsURL(asked) {
 		found, err := m.Finder().Find(ctx, asked)
 		if errors.Is(err, oldurl.ErrUnknown) {
 			return h, nil
@@ -145,7 +145,7 @@ func (p *Page) addNames(h History) {
 			p.line("", fmt.Sprintf("and %d more: assetferry urls", len(h.names.urls)-n))
 			return
 		}
-		p.line(title, fmt.Sprintf("%s (%s)", old.Address, old.Kind))
+		p.line(title, fmt.Sprintf("%s (%s)", old.URL, old.Kind))
 		title = ""
 	}
 }

@@ -66,12 +66,12 @@ func TestExport(t *testing.T) {
 	}
 	w.wantSidecar(files["Open/one.txt.json"], `{
 		"description": "What <it> shows & says", "tags": ["a", "b c"], "attributes": {"category": "mine", "count": "3", "credit": "Jane", "list": "[\"x\",1]"},
-		"category": "Open", "name": "one.txt", "private": false, "address": ["URL"],
+		"category": "Open", "name": "one.txt", "private": false, "old_url": ["URL"],
 		"assetferry": {"version": 1, "id": "`+ids["one"]+`", "size": 3, "sha256": "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed",
 			"type": "text/plain", "uploaded": "TIME", "modified": "TIME", "values": {"count": 3, "list": ["x", 1]}}}`)
-	w.wantSidecar(files["Secret/picture.png.json"], `{"category": "Secret", "name": "picture.png", "private": true, "address": ["URL"],
+	w.wantSidecar(files["Secret/picture.png.json"], `{"category": "Secret", "name": "picture.png", "private": true, "old_url": ["URL"],
 		"assetferry": {"version": 1, "id": "`+ids["picture"]+`", "size": 71, "sha256": "88a9ae8d2a0a2a1a", "type": "image/png", "uploaded": "TIME", "modified": "TIME", "width": 3, "height": 2}}`)
-	w.wantSidecar(files["Open/a folder/in%3Aner.txt.json"], `{"category": "Open", "folder": "a folder", "name": "in:ner.txt", "private": false, "address": ["URL"],
+	w.wantSidecar(files["Open/a folder/in%3Aner.txt.json"], `{"category": "Open", "folder": "a folder", "name": "in:ner.txt", "private": false, "old_url": ["URL"],
 		"assetferry": {"version": 1, "id": "`+ids["inner"]+`", "size": 327680, "sha256": "x", "type": "text/plain", "uploaded": "TIME", "modified": "TIME"}}`)
 	m, err := readManifest(strings.NewReader(files[ManifestName]))
 	must(t, err)
@@ -102,7 +102,7 @@ func (w *world) wantSidecar(got, want string) {
 	w.Helper()
 	plain := func(text string) (all map[string]any) {
 		must(w, json.Unmarshal([]byte(text), &all))
-		all["address"] = "URL"
+		all["old_url"] = "URL"
 		record := all["assetferry"].(map[string]any)
 		record["uploaded"], record["modified"] = "TIME", "TIME"
 		if checksum := record["sha256"].(string); all["name"] != "one.txt" { // of one is enough

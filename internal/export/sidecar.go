@@ -23,7 +23,7 @@ type sidecar struct {
 	Folder      string            `json:"folder,omitempty"`
 	Name        string            `json:"name"`
 	Private     bool              `json:"private"`
-	Address     []string          `json:"address,omitempty"`
+	OldURL      []string          `json:"old_url,omitempty"`
 	Export      record            `json:"assetferry"` // a migration ignores this name
 }
 
@@ -46,7 +46,7 @@ type record struct {
 func newSidecar(o sources.Object, d sources.Description, a assets.Asset, checksum string) sidecar {
 	s := sidecar{
 		Description: first(d.Fields["description"]), Tags: d.Fields["tags"], Category: first(d.Fields["category"]), Folder: first(d.Fields["folder"]),
-		Name: first(d.Fields["name"]), Private: first(d.Fields["private"]) == "true", Address: d.Fields["address"],
+		Name: first(d.Fields["name"]), Private: first(d.Fields["private"]) == "true", OldURL: d.Fields["old_url"],
 		Export: record{
 			Version: manifestVersion, ID: a.ID, Size: o.Size, SHA256: checksum, Type: a.MIMEType, Uploaded: a.UploadedAt.UTC(), Modified: o.Time,
 			Width: a.Metadata.Width, Height: a.Metadata.Height,
@@ -74,7 +74,7 @@ func newSidecar(o sources.Object, d sources.Description, a assets.Asset, checksu
 
 // isField reports whether the name of a field is not that of a custom attribute.
 func isField(name string) bool {
-	return slices.Contains([]string{"description", "tags", "address", "category", "folder", "name", "private"}, name)
+	return slices.Contains([]string{"description", "tags", "old_url", "category", "folder", "name", "private"}, name)
 }
 
 func first(values []string) string {

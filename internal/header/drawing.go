@@ -132,14 +132,14 @@ func squeeze(s string) string {
 
 // linkActivity returns the active content of a URL. Only references within the drawing and embedded
 // images are safe.
-func linkActivity(address string) string {
-	scheme, _, hasScheme := strings.Cut(address, ":")
+func linkActivity(url string) string {
+	scheme, _, hasScheme := strings.Cut(url, ":")
 	switch {
-	case address == "" || strings.HasPrefix(address, "#"):
+	case url == "" || strings.HasPrefix(url, "#"):
 		return ""
 	case hasScheme && (scheme == "javascript" || scheme == "vbscript"):
 		return "a script"
-	case hasScheme && scheme == "data" && strings.HasPrefix(address, "data:image/") && !strings.HasPrefix(address, "data:image/svg"):
+	case hasScheme && scheme == "data" && strings.HasPrefix(url, "data:image/") && !strings.HasPrefix(url, "data:image/svg"):
 		return ""
 	case hasScheme && scheme == "data":
 		return "foreign content"

@@ -38,7 +38,7 @@ func (d *description) unmapped(p *placed) []string {
 
 // wentSomewhere reports whether a field is copied to the asset, or dropped on purpose.
 func (d *description) wentSomewhere(word string) bool {
-	if word == wordAddress || d.isUnsent(word) { // redirect maps use the first
+	if word == wordOldURL || d.isUnsent(word) { // redirect maps use the first
 		return true
 	}
 	if d.describedBy.covers(wordDescription, word) || d.taggedBy.covers(wordTags, word) {
@@ -103,7 +103,7 @@ func (m *Mapping) conflicts(o Object) []Conflict {
 	said := map[string][]Said{}
 	for _, from := range m.precedence() {
 		for name, values := range o.Found[from] {
-			if name != wordAddress {
+			if name != wordOldURL {
 				said[name] = append(said[name], Said{from, sameOrder(name, values)})
 			}
 		}

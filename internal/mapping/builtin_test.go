@@ -48,7 +48,7 @@ func TestTemplates(t *testing.T) {
 				"type", "authenticated", "created_at", "2023-01-02T03:04:05Z", "metadata.campaign", "Spring")}},
 			metadata.Metadata{Description: "A quay", Tags: []string{"port", "sea"}, Attributes: map[string]string{
 				"caption": "At dawn", "uploaded": "2023-01-02T03:04:05Z", "metadata.campaign": "Spring"}},
-			Place{Folder: "site/harbour", Name: "Quay.jpg", Private: &yes}, "bytes=size secure_url=address url=address",
+			Place{Folder: "site/harbour", Name: "Quay.jpg", Private: &yes}, "bytes=size secure_url=old_url url=old_url",
 		},
 		"wordpress": {
 			Object{Key: "2024/05/quay.jpg", Found: metadata.Found{metadata.FromStorage: fields(
@@ -58,7 +58,7 @@ func TestTemplates(t *testing.T) {
 			},
 			metadata.Metadata{Description: "A quay", Attributes: map[string]string{
 				"title": "Quay", "caption": "At dawn", "credit": "Ida", "uploaded": "2024-05-06T07:08:09"}},
-			Place{Folder: "2024/05", Name: "quay.jpg"}, "media_details.filesize=size mime_type=content_type source_url=address",
+			Place{Folder: "2024/05", Name: "quay.jpg"}, "media_details.filesize=size mime_type=content_type source_url=old_url",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestTemplates(t *testing.T) {
 func rowColumns(m *Mapping) string {
 	var all []string
 	for _, name := range sortedKeys(m.columns.words) {
-		if word := m.Word(name); findsRows(word) || word == wordAddress {
+		if word := m.Word(name); findsRows(word) || word == wordOldURL {
 			all = append(all, fmt.Sprintf("%s=%s", name, word))
 		}
 	}

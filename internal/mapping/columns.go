@@ -46,7 +46,7 @@ func (c columns) find(name string) (is column, order int, ok bool) {
 }
 
 // Word returns our name for a column of a table, which is usually the same. Besides metadata fields it
-// may be key, address, path, size, modified, checksum or content_type, which identify the object of a
+// may be key, old_url, path, size, modified, checksum or content_type, which identify the object of a
 // row.
 func (m *Mapping) Word(name string) string {
 	if c, _, ok := m.usable().columns.find(name); ok {
@@ -85,12 +85,12 @@ func (m *Mapping) read(o Object) Object {
 	return o
 }
 
-// Addresses returns the old URLs in the metadata of an object.
-func (m *Mapping) Addresses(o Object) (all []string) {
+// OldURLs returns the old URLs in the metadata of an object.
+func (m *Mapping) OldURLs(o Object) (all []string) {
 	m = m.usable()
 	o = m.read(o)
 	for _, from := range m.precedence() {
-		all = append(all, o.Found[from][wordAddress]...)
+		all = append(all, o.Found[from][wordOldURL]...)
 	}
 	return all
 }
@@ -117,7 +117,7 @@ func (c columns) rename(fields metadata.Fields) metadata.Fields {
 		case findsRows(k.word):
 		case renamed[k.word] == nil:
 			renamed[k.word] = k.values
-		case k.word == wordTags || k.word == wordAddress:
+		case k.word == wordTags || k.word == wordOldURL:
 			renamed[k.word] = slices.Concat(renamed[k.word], k.values)
 		}
 	}

@@ -181,7 +181,7 @@ rules:
     folder: x
 `, Options{})
 	for name, want := range map[string]bool{
-		"exif.Make": true, "exif.Model": false, "xmp.photoshop:Urgency": false, "title": true, "tags": true, "address": true, "department": true,
+		"exif.Make": true, "exif.Model": false, "xmp.photoshop:Urgency": false, "title": true, "tags": true, "old_url": true, "department": true,
 		"copyright": true, "Copyright notice": true, "category": false,
 	} {
 		if m.Keeps(name) != want {

@@ -96,7 +96,7 @@ func (m *Mapping) PlaceNeedsMetadata() bool {
 func (m *Mapping) Keeps(field string) bool {
 	m = m.usable()
 	word := m.Word(field)
-	if word == wordAddress || !m.bare && !isPlacingWord(word) && !isEmbeddedName(word) {
+	if word == wordOldURL || !m.bare && !isPlacingWord(word) && !isEmbeddedName(word) {
 		return true
 	}
 	for _, r := range m.rules {

@@ -12,7 +12,7 @@ const (
 	wordDescription = "description"
 	wordAlt         = "alt"
 	wordTags        = "tags"
-	wordAddress     = "address"
+	wordOldURL      = "old_url"
 	wordFolder      = "folder"
 )
 
@@ -46,7 +46,7 @@ func isPlacingWord(name string) bool {
 // isWord reports whether a field has one of our names.
 func isWord(name string) bool {
 	switch name {
-	case wordDescription, wordAlt, wordTags, wordAddress:
+	case wordDescription, wordAlt, wordTags, wordOldURL:
 		return true
 	}
 	return isAttributeWord(name) || isPlacingWord(name)

@@ -32,13 +32,13 @@ func (t *Table) columnsOf(f *tabular.File) (columns, error) {
 		}
 		c.names, seen[is] = append(c.names, is), true
 	}
-	for _, c.by = range [...]by{byKey, byAddress, byChecksum} {
+	for _, c.by = range [...]by{byKey, byOldURL, byChecksum} {
 		if n, ok := at[c.by]; ok {
 			c.known = n
 			return c, nil
 		}
 	}
-	return c, &tabular.Mistake{Line: 1, Column: 1, What: "the header needs a column key, address or sha256"}
+	return c, &tabular.Mistake{Line: 1, Column: 1, What: "the header needs a column key, old_url or sha256"}
 }
 
 // fromCSV returns the row of a line.

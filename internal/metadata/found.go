@@ -81,9 +81,9 @@ func (f Found) With(from Source, fields Fields) Found {
 	return with
 }
 
-// Addresses returns the old URLs of an object from its table, its sidecar or the source.
-func (f Found) Addresses() []string {
-	return slices.Concat(f[FromSidecar]["address"], f[FromStorage]["address"])
+// OldURLs returns the old URLs of an object from its table, its sidecar or the source.
+func (f Found) OldURLs() []string {
+	return slices.Concat(f[FromSidecar]["old_url"], f[FromStorage]["old_url"])
 }
 
 // First returns the values of a field from the first source that has it, and the source.

@@ -36,9 +36,9 @@ type Terms struct {
 	// Word returns our name for a column of another program, or the column.
 	Word func(column string) string
 	// Keys returns the possible keys of an old URL, the most likely first.
-	Keys func(address string) []string
+	Keys func(url string) []string
 	// Same returns the same text for all spellings of a URL, or "" if it is not a URL.
-	Same func(address string) string
+	Same func(url string) string
 }
 
 // by is the column that identifies the object of a row.
@@ -46,7 +46,7 @@ type by string
 
 const (
 	byKey      by = "key"
-	byAddress  by = "address"
+	byOldURL   by = "old_url"
 	byChecksum by = "sha256"
 )
 
@@ -209,9 +209,9 @@ func (t *Table) place(at int64) (r row, line, column int, err error) {
 
 // An Identity is everything by which a table may identify an object.
 type Identity struct {
-	Key       string
-	Checksum  []byte   // SHA-256 of its content; nil if unknown
-	Addresses []string // given old URLs
+	Key      string
+	Checksum []byte   // SHA-256 of its content; nil if unknown
+	OldURLs  []string // given old URLs
 }
 
 // AsksForChecksums reports whether some rows identify objects by checksum.
@@ -220,9 +220,9 @@ func (t *Table) AsksForChecksums() bool { return t.asks }
 // Describe returns the metadata of an object; ok is false if it has no row.
 func (t *Table) Describe(o Identity) (f Fields, ok bool, err error) {
 	names := []string{name(byKey, o.Key)}
-	for _, address := range o.Addresses {
-		if same := t.terms.Same(address); same != "" {
-			names = append(names, name(byAddress, same))
+	for _, url := range o.OldURLs {
+		if same := t.terms.Same(url); same != "" {
+			names = append(names, name(byOldURL, same))
 		}
 	}
 	if o.Checksum != nil {
@@ -251,7 +251,7 @@ func (t *Table) find(name, key string) (best *row, err error) {
 		switch {
 		case r == nil:
 			return 0
-		case r.by == byAddress:
+		case r.by == byOldURL:
 			return 1
 		case r.by == byKey && r.known != key:
 			return 2

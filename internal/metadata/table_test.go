@@ -43,14 +43,14 @@ func open(tb testing.TB, path string) *Table {
 	return t
 }
 
-// plain are terms of a table in our own words, whose addresses are a slash and the key.
+// plain are terms of a table in our own words, whose URLs are a slash and the key.
 func plain() Terms {
 	return Terms{
 		Word: func(column string) string { return column },
-		Keys: func(address string) []string { return []string{strings.TrimPrefix(address, "/")} },
-		Same: func(address string) string {
-			if strings.HasPrefix(address, "/") {
-				return address
+		Keys: func(url string) []string { return []string{strings.TrimPrefix(url, "/")} },
+		Same: func(url string) string {
+			if strings.HasPrefix(url, "/") {
+				return url
 			}
 			return ""
 		},
@@ -68,8 +68,8 @@ func withTagsInOrder(f Fields) Fields {
 
 func identityOf(r row) Identity {
 	switch r.by {
-	case byAddress:
-		return Identity{Key: "another", Addresses: []string{r.known}}
+	case byOldURL:
+		return Identity{Key: "another", OldURLs: []string{r.known}}
 	case byChecksum:
 		checksum, err := hex.DecodeString(r.known)
 		if err != nil {
@@ -174,7 +174,7 @@ func TestMistakes(t *testing.T) {
 		want          []string // as line:column: what
 	}{
 		{"empty.csv", "", []string{"1:1: the table is empty; it begins with a header"}},
-		{"no-key.csv", "name,description\na,b\n", []string{"1:1: the header needs a column key, address or sha256"}},
+		{"no-key.csv", "name,description\na,b\n", []string{"1:1: the header needs a column key, old_url or sha256"}},
 		{"twice.csv", "key,year,year\n", []string{`1:10: duplicate column "year"`}},
 		{"twice.csv", "Key,year,key\n", []string{`1:10: duplicate column "key"`}},
 		{"nameless.csv", "key,,\n", []string{"1:5: an attribute or a column needs a name"}},
@@ -213,7 +213,7 @@ func TestMistakes(t *testing.T) {
 		}},
 		{"more.jsonl", strings.Join([]string{
 			`{"key":"a.jpg","attributes":{"assetferry":"x"}}`, `{"key":"b.jpg","attributes":{" ":"x"}}`, "{\"key\":\"c\xe9.jpg\"}",
-			`{"key":"d.jpg","description":"` + long + `"}`, `{"address":"a.jpg"}`,
+			`{"key":"d.jpg","description":"` + long + `"}`, `{"old_url":"a.jpg"}`,
 		}, "\n"), []string{
 			"1:30: the attribute assetferry is reserved for assetferry",
 			"2:30: an attribute or a column needs a name",
@@ -507,14 +507,14 @@ func checksumOf(tb testing.TB, text string) []byte {
 	return checksum
 }
 
-// Objects are known by their keys, by old addresses, or by their contents.
+// Objects are known by their keys, by old URLs, or by their contents.
 func TestWhatObjectsAreKnownBy(t *testing.T) {
 	for name, content := range map[string]string{
-		"address.csv": "Address,Alt Text\n/a/b.jpg,A quay\n/given,Given\n",
-		"a.jsonl":     `{"address": "/a/b.jpg", "alt": "A quay"}` + "\n" + `{"oldAddress": "/given", "Alt-Text": "Given"}`,
+		"old_url.csv": "Old URL,Alt Text\n/a/b.jpg,A quay\n/given,Given\n",
+		"a.jsonl":     `{"old_url": "/a/b.jpg", "alt": "A quay"}` + "\n" + `{"oldURL": "/given", "Alt-Text": "Given"}`,
 		"digest.tsv":  "SHA-256\talt\n" + strings.ToUpper(abc) + "\tA quay\n",
 		"d.jsonl":     `{"checksum": "` + abc + `", "alt": "A quay"}`,
-		"all.jsonl":   `{"key": "a/b.jpg", "alt": "A quay", "address": "/x", "sha256": "x"}`,
+		"all.jsonl":   `{"key": "a/b.jpg", "alt": "A quay", "old_url": "/x", "sha256": "x"}`,
 	} {
 		table := open(t, write(t, name, content))
 		f, ok, err := table.Describe(Identity{Key: "a/b.jpg", Checksum: checksumOf(t, abc)})
@@ -527,16 +527,16 @@ func TestWhatObjectsAreKnownBy(t *testing.T) {
 		if _, ok, err := table.Describe(Identity{Key: "b.jpg", Checksum: make([]byte, 32)}); ok || err != nil {
 			t.Errorf("%s: another object: %v, %v", name, ok, err)
 		}
-		f, ok, err = table.Describe(Identity{Key: "c.jpg", Addresses: []string{"no address", "/given"}})
-		if given := name == "address.csv" || name == "a.jsonl"; err != nil || ok != given || given && f["alt"][0] != "Given" {
+		f, ok, err = table.Describe(Identity{Key: "c.jpg", OldURLs: []string{"no URL", "/given"}})
+		if given := name == "old_url.csv" || name == "a.jsonl"; err != nil || ok != given || given && f["alt"][0] != "Given" {
 			t.Errorf("%s: what was given: %v, %v, %v", name, f, ok, err)
 		}
 	}
 }
 
-// A row that names a key comes before one from whose address it follows.
-func TestAKeyComesBeforeAnAddress(t *testing.T) {
-	table := open(t, write(t, "t.jsonl", `{"address": "/a.jpg", "alt": "by address"}`+"\n"+`{"key": "a.jpg", "alt": "by key"}`))
+// A row that names a key comes before one from whose old URL it follows.
+func TestAKeyComesBeforeAnOldURL(t *testing.T) {
+	table := open(t, write(t, "t.jsonl", `{"old_url": "/a.jpg", "alt": "by old URL"}`+"\n"+`{"key": "a.jpg", "alt": "by key"}`))
 	if f, _, err := table.Describe(Identity{Key: "a.jpg"}); err != nil || f["alt"][0] != "by key" {
 		t.Errorf("%v, %v", f, err)
 	}
@@ -552,7 +552,7 @@ func TestNamesOfColumns(t *testing.T) {
 
 // Rows that are for no object are told by their lines.
 func TestLostRows(t *testing.T) {
-	table := open(t, write(t, "t.jsonl", `{"address": "/a.jpg"}`+"\n\n"+`{"key": "b.jpg"}`+"\n"+`{"key": "c.jpg"}`+"\n"+`{"key": "d.jpg"}`))
+	table := open(t, write(t, "t.jsonl", `{"old_url": "/a.jpg"}`+"\n\n"+`{"key": "b.jpg"}`+"\n"+`{"key": "c.jpg"}`+"\n"+`{"key": "d.jpg"}`))
 	for _, key := range []string{"a.jpg", "c.jpg", "e.jpg", "a.jpg"} {
 		if _, _, err := table.Describe(Identity{Key: key}); err != nil {
 			t.Fatal(err)

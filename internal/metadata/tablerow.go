@@ -13,8 +13,8 @@ func (t *Table) meaningOf(written string) (is string, by by) {
 		switch word {
 		case string(byKey):
 			return written, byKey
-		case string(byAddress):
-			return written, byAddress
+		case string(byOldURL):
+			return written, byOldURL
 		case "checksum":
 			return written, byChecksum
 		}
@@ -26,8 +26,8 @@ func (t *Table) meaningOf(written string) (is string, by by) {
 	case f == string(byChecksum), f == "checksum":
 		return written, byChecksum
 	}
-	if is = FieldName(written); is == string(byAddress) {
-		return is, byAddress
+	if is = FieldName(written); is == string(byOldURL) {
+		return is, byOldURL
 	}
 	return is, ""
 }
@@ -40,7 +40,7 @@ func (t *Table) knownBy(by by, written string) (r row, wrong string) {
 		return r, fmt.Sprintf("the %s is missing", by)
 	case by == byKey:
 		r.known = strings.TrimPrefix(strings.TrimPrefix(r.known, "./"), "/") // it may be written as a path
-	case by == byAddress:
+	case by == byOldURL:
 		r.keys = t.terms.Keys(r.known)
 		if r.known = t.terms.Same(r.known); r.known == "" {
 			return r, fmt.Sprintf("%q is not a URL such as https://old.example.com/files/a.jpg", written)

@@ -55,8 +55,8 @@ func fieldWord(name string) string {
 		return "longitude"
 	case "rating":
 		return "rating"
-	case "address", "addresses", "oldaddress", "oldaddresses":
-		return "address"
+	case "oldurl", "oldurls":
+		return "old_url"
 	case "category":
 		return "category"
 	case "folder":

@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// secret is in every address of these tests, and must be in no error.
+// secret is in every URL of these tests, and must be in no error.
 const secret = "T0000-hush"
 
 func target(t *testing.T, text string) Target {
@@ -200,9 +200,9 @@ func TestMessage(t *testing.T) {
 }
 
 // finish sends the notification about the end of a run to a server.
-func finish(t *testing.T, o Options, address string) []error {
+func finish(t *testing.T, o Options, url string) []error {
 	t.Helper()
-	o.Targets = []Target{target(t, address)}
+	o.Targets = []Target{target(t, url)}
 	n := newNotifier(t, o)
 	defer n.client.CloseIdleConnections()
 	return n.Finish(t.Context(), Message{Event: Success})
@@ -272,16 +272,16 @@ func TestTLS(t *testing.T) {
 }
 
 func TestPlainHTTP(t *testing.T) {
-	for address, want := range map[string]bool{
+	for url, want := range map[string]bool{
 		"https://hooks.example.com/x": true, "http://127.0.0.1:8080/x": true, "http://localhost/x": true, "http://[::1]/x": true,
 		"http://hooks.example.com/x": false, "http://192.0.2.1/x": false,
 	} {
-		targets := []Target{target(t, address)}
+		targets := []Target{target(t, url)}
 		if _, err := New(Options{Targets: targets}); (err == nil) != want {
-			t.Errorf("%s: %v, want %v", address, err, want)
+			t.Errorf("%s: %v, want %v", url, err, want)
 		}
 		if _, err := New(Options{Targets: targets, AllowHTTP: true}); err != nil {
-			t.Errorf("%s with --allow-http: %v", address, err)
+			t.Errorf("%s with --allow-http: %v", url, err)
 		}
 	}
 }

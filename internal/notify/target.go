@@ -20,14 +20,14 @@ type Target struct {
 // ParseTarget parses a URL, or a URL for some events: "failure=https://host/path",
 // "start,failure=https://host/path". Its errors do not contain the text.
 func ParseTarget(text string) (t Target, err error) {
-	address := text
+	rawURL := text
 	if names, rest, ok := strings.Cut(text, "="); ok && !strings.Contains(names, ":") { // otherwise the = is in the URL
-		address = rest
+		rawURL = rest
 		if t.events, err = parseEvents(names); err != nil {
 			return t, err
 		}
 	}
-	t.url, err = url.Parse(address)
+	t.url, err = url.Parse(rawURL)
 	switch {
 	case err != nil:
 		return Target{}, errors.New("the URL is not valid")

@@ -2,13 +2,13 @@ package oldurl
 
 // Clean encodes the characters that a URI must not contain, so that a URL is safe in every format.
 // It does not change a valid URI.
-func Clean(address string) string {
-	return encode(address, func(i int) bool {
-		switch c := address[i]; c {
+func Clean(url string) string {
+	return encode(url, func(i int) bool {
+		switch c := url[i]; c {
 		case ':', '/', '?', '#', '[', ']', '@':
 			return true
 		case '%':
-			return isEncoded(address[i:])
+			return isEncoded(url[i:])
 		default:
 			return isUnreserved(c) || isSubDelim(c)
 		}

@@ -46,8 +46,8 @@ type Object struct {
 // there is none.
 type ObjectLookup interface {
 	ByKey(ctx context.Context, key string) (Object, error)
-	// ByAddress finds an object by a given URL in the form of Comparable.
-	ByAddress(ctx context.Context, comparable string) (Object, error)
+	// ByURL finds an object by a given URL in the form of Comparable.
+	ByURL(ctx context.Context, comparable string) (Object, error)
 	// Beginnings returns the beginnings of all given URLs: "//host/", or "/".
 	Beginnings(ctx context.Context) ([]string, error)
 }
@@ -102,8 +102,8 @@ type Found struct {
 
 // Find returns the new URL of an old URL in any spelling, or ErrUnknown. A query that no rule has
 // is ignored, such as a version number for caches.
-func (f *Finder) Find(ctx context.Context, address string) (Found, error) {
-	s, ok := spell(address)
+func (f *Finder) Find(ctx context.Context, url string) (Found, error) {
+	s, ok := spell(url)
 	if !ok {
 		return Found{}, ErrUnknown
 	}
@@ -145,7 +145,7 @@ func (f *Finder) whole(ctx context.Context, s spelled) (Found, error) {
 	if len(f.given) == 0 {
 		return Found{}, ErrUnknown
 	}
-	o, err := f.lookup.ByAddress(ctx, s.comparable())
+	o, err := f.lookup.ByURL(ctx, s.comparable())
 	return Found{New: o.URL, Key: o.Key, Kind: Given, Left: o.Left, owning: claim{rule: -1, match: match{key: o.Key}}}, err
 }
 
@@ -196,22 +196,22 @@ func (f *Finder) byKey(ctx context.Context, s spelled, key string) (o Object, is
 // imageOf returns the URL of an image for a width: the next wider image, or else the widest.
 // Without images, it returns the URL of the file.
 func imageOf(url string, images map[string]string, width int) string {
-	best, address := 0, url
+	best, chosen := 0, url
 	for name, image := range images {
 		n, err := strconv.Atoi(name)
 		if err != nil { // the default
 			continue
 		}
 		if best == 0 || best < width && n > best || n >= width && n < best {
-			best, address = n, image
+			best, chosen = n, image
 		}
 	}
-	return address
+	return chosen
 }
 
 // Keys returns the possible keys of a URL, the most likely first. Find looks up these.
-func Keys(rules []*Template, address string) (keys []string) {
-	s, ok := spell(address)
+func Keys(rules []*Template, url string) (keys []string) {
+	s, ok := spell(url)
 	if !ok {
 		return nil
 	}

@@ -25,7 +25,7 @@ func (s shelf) ByKey(_ context.Context, key string) (Object, error) {
 	return s.object(key, o.kind, o.owner), nil
 }
 
-func (s shelf) ByAddress(_ context.Context, comparable string) (Object, error) {
+func (s shelf) ByURL(_ context.Context, comparable string) (Object, error) {
 	o, ok := s[comparable]
 	if !ok || o.kind != Given {
 		return Object{}, ErrUnknown
@@ -81,7 +81,7 @@ func TestFind(t *testing.T) {
 		"a\u030a.jpg": {kind: Current}, "//cms.example/?id=7": {Given, "doc.pdf"}, "//cdn.example/doc.pdf": {Given, "a b.jpg"},
 		"//cdn.example/gone.pdf": {Given, "doc.pdf"}, "x/y.jpg": {kind: Current}, "y.jpg": {Former, "doc.pdf"},
 	}, "https://cdn.example/${path}", "https://cdn.example/x/${path}", "https://cdn.example/${folder}/${stem}-${width}.${ext}", "/r?f=${path}&w=${width}")
-	for address, want := range map[string]string{
+	for url, want := range map[string]string{
 		"https://cdn.example/dir/photo.jpg":         "current dir/photo.jpg 0 /file",
 		"http://CDN.example/a%20b.jpg":              "current a b.jpg 0 /file",
 		"//cdn.example/a b.jpg?v=12#x":              "current a b.jpg 0 /file#x",
@@ -110,14 +110,14 @@ func TestFind(t *testing.T) {
 		"https://cdn.example/dir/photo-3001x20.jpg": "",
 	} {
 		got := ""
-		found, err := f.Find(t.Context(), address)
+		found, err := f.Find(t.Context(), url)
 		if err == nil {
 			got = strings.TrimSpace(fmt.Sprintf("%s %s %d %s %s", found.Kind, found.Key, found.Width, strings.TrimPrefix(found.New, "https://new/assets/"+found.Key), found.Left))
 		} else if !errors.Is(err, ErrUnknown) {
 			t.Error(err)
 		}
 		if got != want {
-			t.Errorf("%s: got %q, want %q", address, got, want)
+			t.Errorf("%s: got %q, want %q", url, got, want)
 		}
 	}
 	want := []string{"/", "//cdn.example/", "//cdn.example/x/", "//cms.example/"}

@@ -10,7 +10,7 @@ import (
 
 // An Old is an old URL of an object.
 type Old struct {
-	Address string
+	URL     string
 	New     string
 	Kind    Kind
 	Width   int    // of a Variant
@@ -22,7 +22,7 @@ type Old struct {
 func (f *Finder) List(ctx context.Context, as string, o Object) iter.Seq2[Old, error] {
 	return func(yield func(Old, error) bool) {
 		if o.Kind == Given {
-			f.yieldOnce(ctx, Old{Address: as, New: o.URL, Kind: Given}, o, claim{-1, match{key: o.Key}}, yield)
+			f.yieldOnce(ctx, Old{URL: as, New: o.URL, Kind: Given}, o, claim{-1, match{key: o.Key}}, yield)
 			return
 		}
 		for n, rule := range f.rules {
@@ -43,8 +43,8 @@ func (f *Finder) listBy(ctx context.Context, n int, as string, o Object, yield f
 
 // listPlain yields the URL of an object from a rule without sizes.
 func (f *Finder) listPlain(ctx context.Context, n int, as string, o Object, yield func(Old, error) bool) bool {
-	address, ok := f.rules[n].Address(as, 0)
-	return !ok || f.yieldOnce(ctx, Old{Address: address, New: o.URL, Kind: o.Kind}, o, claim{n, match{key: as}}, yield)
+	url, ok := f.rules[n].URL(as, 0)
+	return !ok || f.yieldOnce(ctx, Old{URL: url, New: o.URL, Kind: o.Kind}, o, claim{n, match{key: as}}, yield)
 }
 
 // listSizes yields the URLs of an image from a rule with sizes.
@@ -60,7 +60,7 @@ func (f *Finder) listSizes(ctx context.Context, n int, as string, o Object, yiel
 	for _, w := range f.rules[n].widths {
 		old := Old{New: imageOf(o.URL, images, w), Kind: Variant, Width: w}
 		var ok bool
-		if old.Address, ok = f.rules[n].Address(as, w); ok && !f.yieldOnce(ctx, old, o, claim{n, match{as, w}}, yield) {
+		if old.URL, ok = f.rules[n].URL(as, w); ok && !f.yieldOnce(ctx, old, o, claim{n, match{as, w}}, yield) {
 			return false
 		}
 	}
@@ -73,7 +73,7 @@ func (f *Finder) yieldOnce(ctx context.Context, old Old, o Object, by claim, yie
 	if f.alone && by.width == 0 && by.rule >= 0 {
 		return yield(old, nil)
 	}
-	s, ok := spell(old.Address)
+	s, ok := spell(old.URL)
 	if !ok {
 		return true
 	}
@@ -114,8 +114,8 @@ func (f *Finder) mayBeGiven(s spelled) bool {
 	if len(f.given) == 0 {
 		return false
 	}
-	address := s.comparable()
-	return slices.ContainsFunc(f.given, func(begin string) bool { return strings.HasPrefix(address, begin) })
+	url := s.comparable()
+	return slices.ContainsFunc(f.given, func(begin string) bool { return strings.HasPrefix(url, begin) })
 }
 
 // Paths returns the rules without hosts and without duplicates, for web servers that compare
@@ -132,10 +132,10 @@ func Paths(rules []*Template) (paths []*Template) {
 }
 
 // WithoutHost returns the path of an old URL, with its query.
-func WithoutHost(address string) string {
-	if s, ok := spell(address); ok && s.host != "" {
-		_, rest, _ := strings.Cut(address, "//")
+func WithoutHost(url string) string {
+	if s, ok := spell(url); ok && s.host != "" {
+		_, rest, _ := strings.Cut(url, "//")
 		return rest[strings.IndexByte(rest, '/'):]
 	}
-	return address
+	return url
 }

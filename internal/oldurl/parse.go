@@ -21,15 +21,15 @@ type spelled struct {
 
 // spell parses a URL from a page: with http, https or no scheme, encoded or not. Without a host it
 // is a path that begins with a slash.
-func spell(address string) (s spelled, ok bool) {
-	if i := strings.IndexByte(address, '#'); i >= 0 {
-		address, s.fragment = address[:i], address[i:]
+func spell(url string) (s spelled, ok bool) {
+	if i := strings.IndexByte(url, '#'); i >= 0 {
+		url, s.fragment = url[:i], url[i:]
 	}
-	address, s.query, s.hasQuery = strings.Cut(address, "?")
-	rest := address
+	url, s.query, s.hasQuery = strings.Cut(url, "?")
+	rest := url
 	for _, scheme := range [...]string{"https:", "http:"} {
-		if len(address) > len(scheme) && strings.EqualFold(address[:len(scheme)], scheme) {
-			rest = address[len(scheme):]
+		if len(url) > len(scheme) && strings.EqualFold(url[:len(scheme)], scheme) {
+			rest = url[len(scheme):]
 			break
 		}
 	}
@@ -40,7 +40,7 @@ func spell(address string) (s spelled, ok bool) {
 		}
 		host := after[:i]
 		s.host, rest = strings.ToLower(host[strings.LastIndexByte(host, '@')+1:]), after[i:]
-	} else if rest != address { // http:path
+	} else if rest != url { // http:path
 		return s, false
 	}
 	if !strings.HasPrefix(rest, "/") {
@@ -73,8 +73,8 @@ func decodeValue(s string) string { return decode(strings.ReplaceAll(s, "+", " "
 
 // Comparable returns a form of a URL that is the same for all its spellings. It is "" for a text
 // that is neither a web URL with a path nor a path that begins with a slash.
-func Comparable(address string) string {
-	if s, ok := spell(address); ok {
+func Comparable(url string) string {
+	if s, ok := spell(url); ok {
 		return s.comparable()
 	}
 	return ""
@@ -327,11 +327,11 @@ func takeSize(size *int, value string) bool {
 }
 
 // Presentable returns a URL for display: a URI without a fragment and without credentials.
-func Presentable(address string) string {
-	address, _, _ = strings.Cut(address, "#")
-	if begin, rest, absolute := strings.Cut(address, "//"); absolute && !strings.Contains(begin, "/") {
+func Presentable(url string) string {
+	url, _, _ = strings.Cut(url, "#")
+	if begin, rest, absolute := strings.Cut(url, "//"); absolute && !strings.Contains(begin, "/") {
 		host, path, _ := strings.Cut(rest, "/")
-		address = begin + "//" + host[strings.LastIndexByte(host, '@')+1:] + "/" + path
+		url = begin + "//" + host[strings.LastIndexByte(host, '@')+1:] + "/" + path
 	}
-	return Clean(address)
+	return Clean(url)
 }

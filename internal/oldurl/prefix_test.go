@@ -28,10 +28,10 @@ func TestParsePrefix(t *testing.T) {
 		"/å/":                             "/%C3%A5/a%20b",
 	} {
 		p, err := ParsePrefix(prefix)
-		if got := addressOf(p, "a b"); err != nil || got != want {
+		if got := urlOf(p, "a b"); err != nil || got != want {
 			t.Errorf("%s: got %s (%v), want %s", prefix, got, err, want)
 		}
-		if got, ok := p.Template().Address("a b", 0); !ok || got != want {
+		if got, ok := p.Template().URL("a b", 0); !ok || got != want {
 			t.Errorf("template of %s: got %s, want %s", prefix, got, want)
 		}
 	}
@@ -75,7 +75,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// FuzzOld holds that the old address is one that browsers send as it is, and servers
+// FuzzOld holds that the old URL is one that browsers send as it is, and servers
 // decode to the key.
 func FuzzOld(f *testing.F) {
 	for _, key := range oldurltest.Hostile() {
@@ -87,7 +87,7 @@ func FuzzOld(f *testing.F) {
 		}
 		p, err := ParsePrefix("https://old.example.com/files/")
 		must(t, err)
-		old := addressOf(p, key)
+		old := urlOf(p, key)
 		u, err := url.Parse(old)
 		must(t, err)
 		if u.Path != "/files/"+key || u.RawQuery != "" || u.Fragment != "" || Clean(old) != old {
@@ -96,5 +96,5 @@ func FuzzOld(f *testing.F) {
 	})
 }
 
-// addressOf is the old address of an object by a prefix, without a template.
-func addressOf(p Prefix, key string) string { return cmp.Or(p.text, "/") + escapePath(key) }
+// urlOf is the old URL of an object by a prefix, without a template.
+func urlOf(p Prefix, key string) string { return cmp.Or(p.text, "/") + escapePath(key) }

@@ -335,17 +335,17 @@ func (w *keyWords) of(is placeholder) *string {
 	return &w.path
 }
 
-// Address returns the old URL of an object, at a width if the template has one. It returns false
+// URL returns the old URL of an object, at a width if the template has one. It returns false
 // if the template needs an extension and a stem and the key lacks one, or if it has a height,
 // because heights are unknown.
-func (t *Template) Address(key string, atWidth int) (string, bool) {
+func (t *Template) URL(key string, atWidth int) (string, bool) {
 	if t.has(height) {
 		return "", false
 	}
-	return t.address(key, atWidth, 0)
+	return t.url(key, atWidth, 0)
 }
 
-func (t *Template) address(key string, atWidth, atHeight int) (string, bool) {
+func (t *Template) url(key string, atWidth, atHeight int) (string, bool) {
 	w := wordsOf(key)
 	if (t.has(ext) || t.has(stem)) && (w.ext == "" || w.stem == "") {
 		return "", false

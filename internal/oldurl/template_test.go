@@ -28,15 +28,15 @@ var templates = []string{
 	"/x?dir=${folder}&file=${name}", "/${folder}/${stem}${width}.${ext}", "/${name}/${folder}/${name}", "/${folder}/${ext}/${stem}.${width}.${ext}",
 }
 
-func TestAddress(t *testing.T) {
+func TestURL(t *testing.T) {
 	const key = "2024/spring/harbour 1.tar.gz"
 	var got []string
 	for _, text := range templates {
-		address, ok := templateOf(t, text).address(key, 320, 200)
+		rawURL, ok := templateOf(t, text).url(key, 320, 200)
 		if !ok {
-			t.Errorf("%s: no address", text)
+			t.Errorf("%s: no URL", text)
 		}
-		got = append(got, address)
+		got = append(got, rawURL)
 	}
 	want := []string{
 		"/2024/spring/harbour%201.tar.gz", "/files/2024/spring/harbour%201.tar.gz", "https://cdn.example.com/2024/spring/harbour%201.tar.gz",
@@ -54,12 +54,12 @@ func TestAddress(t *testing.T) {
 		"/x?dir=${folder}&file=${name}":        "/x?dir=&file=top.jpg",
 		"/${folder}/${name}":                   "/top.jpg",
 	} {
-		if got, _ := templateOf(t, text).Address("top.jpg", 320); got != want {
+		if got, _ := templateOf(t, text).URL("top.jpg", 320); got != want {
 			t.Errorf("%s: got %s, want %s", text, got, want)
 		}
 	}
 	for _, key := range []string{"a/README", "a/.htaccess", "trailing."} {
-		if got, ok := templateOf(t, "/${folder}/${stem}-${width}.${ext}").Address(key, 320); ok {
+		if got, ok := templateOf(t, "/${folder}/${stem}-${width}.${ext}").URL(key, 320); ok {
 			t.Errorf("%s: got %s", key, got)
 		}
 	}
@@ -113,9 +113,9 @@ func TestTemplateErrors(t *testing.T) {
 }
 
 // keysOf are the keys that a URL may have been built from.
-func keysOf(t *testing.T, template *Template, address string) (all []match) {
+func keysOf(t *testing.T, template *Template, rawURL string) (all []match) {
 	t.Helper()
-	if s, ok := spell(address); ok {
+	if s, ok := spell(rawURL); ok {
 		all = template.matches(s)
 	}
 	return all
@@ -124,8 +124,8 @@ func keysOf(t *testing.T, template *Template, address string) (all []match) {
 func TestMatches(t *testing.T) {
 	wordpress := "https://x.example/up/${folder}/${stem}-${width}x${height}.${ext}"
 	for _, c := range []struct {
-		template, address string
-		want              []match
+		template, url string
+		want          []match
 	}{
 		{wordpress, "https://x.example/up/2024/a-300x200.jpg", []match{{"2024/a.jpg", 300}}},
 		{wordpress, "http://X.EXAMPLE/up/a-b-300x200.jpg?v=1", nil},
@@ -143,8 +143,8 @@ func TestMatches(t *testing.T) {
 		{"/img?src=${path}&w=${width}", "/img?src=a+b%2Fc%26.jpg&w=320", []match{{"a b/c&.jpg", 320}}},
 		{"/img?src=${path}&w=${width}", "/img?src=a.jpg&w=x", nil},
 	} {
-		if diff := cmp.Diff(c.want, keysOf(t, templateOf(t, c.template), c.address), cmp.AllowUnexported(match{})); diff != "" {
-			t.Errorf("%s by %s (-want +got):\n%s", c.address, c.template, diff)
+		if diff := cmp.Diff(c.want, keysOf(t, templateOf(t, c.template), c.url), cmp.AllowUnexported(match{})); diff != "" {
+			t.Errorf("%s by %s (-want +got):\n%s", c.url, c.template, diff)
 		}
 	}
 	known := templateOf(t, "/${folder}/${stem}-${width}.${ext}", 320, 640)
@@ -212,29 +212,29 @@ func FuzzTemplate(f *testing.F) {
 			return
 		}
 		template, at := templateOf(t, templates[int(which)%len(templates)]), at|1
-		address, ok := template.address(key, int(at), 7)
+		rawURL, ok := template.url(key, int(at), 7)
 		if !ok {
 			return
 		}
-		if u, err := url.Parse(address); err != nil || u.Fragment != "" || Clean(address) != address || !utf8.ValidString(address) {
-			t.Errorf("%q became %s: %+v (%v)", key, address, u, err)
+		if u, err := url.Parse(rawURL); err != nil || u.Fragment != "" || Clean(rawURL) != rawURL || !utf8.ValidString(rawURL) {
+			t.Errorf("%q became %s: %+v (%v)", key, rawURL, u, err)
 		}
-		all := keysOf(t, template, address)
+		all := keysOf(t, template, rawURL)
 		want := match{key, 0}
 		if template.HasSizes() {
 			want.width = int(at)
 		}
 		if !slices.Contains(all, want) && len(all) < maxMatches {
-			t.Errorf("%q became %s, and that %v", key, address, all)
+			t.Errorf("%q became %s, and that %v", key, rawURL, all)
 		}
 		for _, m := range all {
-			again, ok := template.address(m.key, m.width, 7)
-			if !ok || Comparable(again) != Comparable(address) {
-				t.Errorf("%s was read as %+v, which becomes %s", address, m, again)
+			again, ok := template.url(m.key, m.width, 7)
+			if !ok || Comparable(again) != Comparable(rawURL) {
+				t.Errorf("%s was read as %+v, which becomes %s", rawURL, m, again)
 			}
 		}
-		if !strings.HasPrefix(Comparable(address), template.Beginning()) {
-			t.Errorf("%s does not begin with %s", address, template.Beginning())
+		if !strings.HasPrefix(Comparable(rawURL), template.Beginning()) {
+			t.Errorf("%s does not begin with %s", rawURL, template.Beginning())
 		}
 	})
 }

@@ -198,7 +198,7 @@ func (p *prober) search(ctx context.Context, uploaded map[string]any) (int, erro
 		return 0, err
 	}
 	r, err := p.ask(ctx, assets.Question{
-		Op: "search", Method: http.MethodPost, Address: p.Client.InWorkspace("/search"), Header: http.Header{"Content-Type": {"application/json"}}, Body: body,
+		Op: "search", Method: http.MethodPost, URL: p.Client.InWorkspace("/search"), Header: http.Header{"Content-Type": {"application/json"}}, Body: body,
 	})
 	switch {
 	case err != nil:

@@ -115,7 +115,7 @@ func (p *prober) page(ctx context.Context, limit int) (got int, ok bool, err err
 	if limit > 0 {
 		pairs = append(pairs, "limit", strconv.Itoa(limit))
 	}
-	r, err := p.ask(ctx, assets.Question{Op: "request a page", Method: http.MethodGet, Address: p.Client.InWorkspace("/assets", pairs...)})
+	r, err := p.ask(ctx, assets.Question{Op: "request a page", Method: http.MethodGet, URL: p.Client.InWorkspace("/assets", pairs...)})
 	if err != nil {
 		return 0, false, err
 	}
@@ -239,7 +239,7 @@ func (p *prober) replacing(ctx context.Context) error {
 		return err
 	}
 	r, err := p.ask(ctx, assets.Question{
-		Op: "replace in place", Method: http.MethodPost, Address: p.Client.InWorkspace("/assets/" + url.PathEscape(p.subject.ID)),
+		Op: "replace in place", Method: http.MethodPost, URL: p.Client.InWorkspace("/assets/" + url.PathEscape(p.subject.ID)),
 		Header: http.Header{"Content-Type": {form.FormDataContentType()}}, Body: body.Bytes(),
 	})
 	if err != nil || p.lacks(r.Status, "replace") || r.Status < 300 {
@@ -250,11 +250,11 @@ func (p *prober) replacing(ctx context.Context) error {
 
 // delivery requests the headers of a file and two of its bytes.
 func (p *prober) delivery(ctx context.Context) error {
-	head, err := p.ask(ctx, assets.Question{Op: "request headers", Method: http.MethodHead, Address: p.subject.URL})
+	head, err := p.ask(ctx, assets.Question{Op: "request headers", Method: http.MethodHead, URL: p.subject.URL})
 	if err != nil {
 		return err
 	}
-	part, err := p.ask(ctx, assets.Question{Op: "request a range", Method: http.MethodGet, Address: p.subject.URL, Header: http.Header{"Range": {"bytes=1-2"}}})
+	part, err := p.ask(ctx, assets.Question{Op: "request a range", Method: http.MethodGet, URL: p.subject.URL, Header: http.Header{"Range": {"bytes=1-2"}}})
 	switch {
 	case err != nil:
 		return err
@@ -273,7 +273,7 @@ func (p *prober) delivery(ctx context.Context) error {
 }
 
 func (p *prober) small() assets.Question {
-	return assets.Question{Op: "send a small request", Method: http.MethodGet, Address: p.Client.InWorkspace("/categories", "limit", "1")}
+	return assets.Question{Op: "send a small request", Method: http.MethodGet, URL: p.Client.InWorkspace("/categories", "limit", "1")}
 }
 
 func (p *prober) latency(ctx context.Context) error {
@@ -371,7 +371,7 @@ func (p *prober) trash(ctx context.Context) error {
 	if err := p.Client.Trash(ctx, p.subject.ID); err != nil {
 		return err
 	}
-	r, err := p.ask(ctx, assets.Question{Op: "read from the trash", Method: http.MethodGet, Address: p.subject.URL})
+	r, err := p.ask(ctx, assets.Question{Op: "read from the trash", Method: http.MethodGet, URL: p.subject.URL})
 	if err != nil {
 		return err
 	}
@@ -381,7 +381,7 @@ func (p *prober) trash(ctx context.Context) error {
 		return err
 	}
 	r, err = p.ask(ctx, assets.Question{
-		Op: "restore from the trash", Method: http.MethodPost, Address: p.Client.InWorkspace("/assets/restore"),
+		Op: "restore from the trash", Method: http.MethodPost, URL: p.Client.InWorkspace("/assets/restore"),
 		Header: http.Header{"Content-Type": {"application/json"}}, Body: body,
 	})
 	if err != nil || p.lacks(r.Status, "restore") || r.Status == http.StatusOK || r.Status == http.StatusNoContent {

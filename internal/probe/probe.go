@@ -197,7 +197,7 @@ func (p *prober) clean(ctx context.Context) (left []string, err error) {
 // remove deletes a category. After a 404 it requests the category, because the endpoint may be missing
 // instead.
 func (p *prober) remove(ctx context.Context, id string) error {
-	r, err := p.ask(ctx, assets.Question{Op: "delete category", Method: http.MethodDelete, Address: p.Client.InWorkspace("/admin/categories/" + url.PathEscape(id))})
+	r, err := p.ask(ctx, assets.Question{Op: "delete category", Method: http.MethodDelete, URL: p.Client.InWorkspace("/admin/categories/" + url.PathEscape(id))})
 	switch {
 	case err != nil || r.Status < 300:
 		return err

@@ -60,7 +60,7 @@ func (c *Check) Run(ctx context.Context, concurrency, sample int, all bool) (t T
 		most = t.Written + t.Omitted[LeftPrivate]
 	}
 	wanted := map[string]func(int64) bool{"": verify.Sample(most, t.Written), LeftPrivate: verify.Sample(most, t.Omitted[LeftPrivate])}
-	c.Watch.Phase("addresses", min(most, t.Written)+min(most, t.Omitted[LeftPrivate]), -1)
+	c.Watch.Phase("check URLs", min(most, t.Written)+min(most, t.Omitted[LeftPrivate]), -1)
 	return t, c.askThose(ctx, concurrency, wanted)
 }
 
@@ -110,7 +110,7 @@ func (c *Check) ask(ctx context.Context, l Entry) error {
 	switch {
 	case !found.IsThere():
 		c.Different++
-		c.found(l, "address", "200", fmt.Sprint(found.Status), fmt.Sprintf("%s answers %s", url, statusText(found)))
+		c.found(l, "url", "200", fmt.Sprint(found.Status), fmt.Sprintf("%s answers %s", url, statusText(found)))
 	case l.Width > 0: // an image, whose size is unknown
 	case found.Size < 0:
 		c.Unsized++

@@ -93,8 +93,8 @@ func NeedsListing(format string) bool { return format == "nginx" }
 func (r Row) Clean() Row {
 	r.Old, r.New = oldurl.Clean(r.Old), oldurl.Clean(r.New)
 	copied := false
-	for name, address := range r.Images {
-		if clean := oldurl.Clean(address); clean != address {
+	for name, rawURL := range r.Images {
+		if clean := oldurl.Clean(rawURL); clean != rawURL {
 			if !copied { // the map is the caller's
 				r.Images, copied = maps.Clone(r.Images), true
 			}

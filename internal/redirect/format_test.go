@@ -30,7 +30,7 @@ func rowOf(tb testing.TB, prefix, key string) Row {
 	tb.Helper()
 	p, err := oldurl.ParsePrefix(prefix)
 	must(tb, err)
-	old, ok := p.Template().Address(key, 0)
+	old, ok := p.Template().URL(key, 0)
 	if !ok {
 		tb.Fatalf("%q has no old URL", key)
 	}

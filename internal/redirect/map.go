@@ -15,12 +15,12 @@ import (
 
 // Reasons why a URL is omitted.
 const (
-	LeftPrivate     = "private"
-	LeftUnknown     = "privacy_unknown"
-	LeftUnaddressed = "no_url"
-	LeftTooLong     = "too_long"
-	LeftQuery       = "query"
-	LeftTaken       = "taken"
+	LeftPrivate    = "private"
+	LeftUnknown    = "privacy_unknown"
+	LeftWithoutURL = "no_url"
+	LeftTooLong    = "too_long"
+	LeftQuery      = "query"
+	LeftTaken      = "taken"
 )
 
 // An OmissionReason is a reason why URLs are omitted: its code, a text that continues "Omitted: 3 URLs",
@@ -32,7 +32,7 @@ func OmissionReasons() []OmissionReason {
 	return []OmissionReason{
 		{LeftPrivate, "in private categories", ""},
 		{LeftUnknown, "in categories of unknown privacy", "assetferry verify checks the categories"},
-		{LeftUnaddressed, "of assets without a URL from the service", ""},
+		{LeftWithoutURL, "of assets without a URL from the service", ""},
 		{LeftTooLong, "longer than the limit of the web server", "copy them from the TSV, and redirect them by hand"},
 		{LeftQuery, "with a query, which maps of web servers do not compare", "copy them from the TSV, and redirect them by hand"},
 		{LeftTaken, "that other objects have, too", ""},
@@ -80,8 +80,8 @@ func (m *Map) ByKey(ctx context.Context, key string) (oldurl.Object, error) {
 	return m.objectOf(m.store.AssetURLByKey(ctx, m.pair.ID, sources.Key(key)))
 }
 
-// ByAddress implements oldurl.ObjectLookup. If only paths are compared, the URL may have any host.
-func (m *Map) ByAddress(ctx context.Context, comparable string) (oldurl.Object, error) {
+// ByURL implements oldurl.ObjectLookup. If only paths are compared, the URL may have any host.
+func (m *Map) ByURL(ctx context.Context, comparable string) (oldurl.Object, error) {
 	if !m.PathsOnly {
 		return m.objectOf(m.store.AssetURLByOldURL(ctx, m.pair.ID, comparable))
 	}
@@ -130,7 +130,7 @@ func (m *Map) All(ctx context.Context) iter.Seq2[Entry, error] {
 			if m.NewOnly && at.Known != state.ByKey || m.PathsOnly && !paths.take(&at) {
 				continue
 			}
-			if !m.addressesOf(ctx, at, yield) {
+			if !m.urlsOf(ctx, at, yield) {
 				return
 			}
 		}
@@ -160,8 +160,8 @@ func (p *givenPaths) take(at *state.AssetURL) bool {
 	return isNew
 }
 
-// addressesOf yields all old URLs that an object has by a key or by a given URL.
-func (m *Map) addressesOf(ctx context.Context, at state.AssetURL, yield func(Entry, error) bool) bool {
+// urlsOf yields all old URLs that an object has by a key or by a given URL.
+func (m *Map) urlsOf(ctx context.Context, at state.AssetURL, yield func(Entry, error) bool) bool {
 	o, _ := m.objectOf(at, nil)
 	row := Row{Key: string(at.Key), AssetID: at.Asset, Size: at.Size, Verified: at.Verified}
 	if m.Images {
@@ -172,7 +172,7 @@ func (m *Map) addressesOf(ctx context.Context, at state.AssetURL, yield func(Ent
 	}
 	for old, err := range m.finder.List(ctx, at.As, o) {
 		l := Entry{row, o.Left, cmp.Or(string(at.TakenBy), old.TakenBy)}
-		l.Old, l.New, l.Kind, l.Width = old.Address, old.New, old.Kind, old.Width
+		l.Old, l.New, l.Kind, l.Width = old.URL, old.New, old.Kind, old.Width
 		if l.Width > 0 {
 			l.Images = nil
 		}
@@ -195,7 +195,7 @@ func (m *Map) whyLeft(at state.AssetURL) string {
 	case category.Private:
 		return LeftPrivate
 	case !strings.HasPrefix(at.URL, "https://") && !strings.HasPrefix(at.URL, "http://"):
-		return LeftUnaddressed
+		return LeftWithoutURL
 	}
 	return ""
 }

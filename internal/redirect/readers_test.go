@@ -19,15 +19,15 @@ func FuzzTSV(f *testing.F) {
 	for _, key := range oldurltest.Hostile() {
 		f.Add(key, "https://a.example/"+key)
 	}
-	f.Fuzz(func(t *testing.T, key, address string) {
+	f.Fuzz(func(t *testing.T, key, rawURL string) {
 		if !oldurltest.IsKey(key) {
 			return
 		}
 		r := rowOf(t, "/", key)
-		r.New = address
+		r.New = rawURL
 		old, got, ok := strings.Cut(strings.TrimSuffix(write(t, "tsv", r), "\n"), "\t")
-		if !ok || tabular.UnescapeFormula(old) != r.Old || tabular.UnescapeFormula(got) != oldurl.Clean(address) || strings.ContainsAny(got, "\t\r\n") {
-			t.Errorf("%q and %q became %q and %q", key, address, old, got)
+		if !ok || tabular.UnescapeFormula(old) != r.Old || tabular.UnescapeFormula(got) != oldurl.Clean(rawURL) || strings.ContainsAny(got, "\t\r\n") {
+			t.Errorf("%q and %q became %q and %q", key, rawURL, old, got)
 		}
 	})
 }
@@ -89,12 +89,12 @@ func FuzzNginx(f *testing.F) {
 		f.Add(key, hostile[(n+1)%len(hostile)], "https://a.example/"+key)
 		f.Add(key, strings.ToUpper(key), "https://a.example/"+key)
 	}
-	f.Fuzz(func(t *testing.T, one, two, address string) {
-		if !oldurltest.IsKey(one) || !oldurltest.IsKey(two) || one == two || len(one+two+address) > 300 {
+	f.Fuzz(func(t *testing.T, one, two, rawURL string) {
+		if !oldurltest.IsKey(one) || !oldurltest.IsKey(two) || one == two || len(one+two+rawURL) > 300 {
 			return
 		}
 		rows := []Row{rowOf(t, "/", one), rowOf(t, "/", two)}
-		rows[0].New, rows[1].New = address, address
+		rows[0].New, rows[1].New = rawURL, rawURL
 		lines := words(t, write(t, "nginx", rows...))
 		if len(lines) != 2+1+2+1+2*3 {
 			t.Fatalf("%d lines: %q", len(lines), lines)
@@ -104,7 +104,7 @@ func FuzzNginx(f *testing.F) {
 			if want := "/" + r.Key; key != want && !matchesOnly(t, key, want, "/"+rows[1-n].Key) {
 				t.Errorf("the key of %q is %q", want, key)
 			}
-			if want := statusOf(r) + " " + strings.ReplaceAll(oldurl.Clean(address), "$", "%24"); value != want || len(lines[3+n]) != 2 {
+			if want := statusOf(r) + " " + strings.ReplaceAll(oldurl.Clean(rawURL), "$", "%24"); value != want || len(lines[3+n]) != 2 {
 				t.Errorf("the value is %q, want %q", value, want)
 			}
 		}
@@ -133,15 +133,15 @@ func FuzzApache(f *testing.F) {
 	for _, key := range oldurltest.Hostile() {
 		f.Add(key, "https://a.example/"+key)
 	}
-	f.Fuzz(func(t *testing.T, key, address string) {
-		if !oldurltest.IsKey(key) || len(key+address) > 200 {
+	f.Fuzz(func(t *testing.T, key, rawURL string) {
+		if !oldurltest.IsKey(key) || len(key+rawURL) > 200 {
 			return
 		}
 		r := rowOf(t, "/", key)
-		r.New = address
+		r.New = rawURL
 		_, line, _ := strings.Cut(write(t, "apache", r), "assetferry.dbm\n")
 		fields := strings.Fields(line)
-		if len(fields) != 2 || fields[1] != statusOf(r)+":"+oldurl.Clean(address) || line[0] == '#' {
+		if len(fields) != 2 || fields[1] != statusOf(r)+":"+oldurl.Clean(rawURL) || line[0] == '#' {
 			t.Fatalf("%q became %q", key, line)
 		}
 		if path, err := url.PathUnescape(fields[0]); err != nil || path != "/"+key {
@@ -197,11 +197,11 @@ func TestSQL(t *testing.T) {
 	defer got.Close()
 	n := 0
 	for got.Next() {
-		var old, address, asset string
+		var old, rawURL, asset string
 		var verified int
-		must(t, got.Scan(&old, &address, &asset, &verified))
-		if n++; want[old] != address || asset != "kq3-Zr8Lw_aT" || verified > 1 {
-			t.Errorf("%s: got %s of %s, want %s", old, address, asset, want[old])
+		must(t, got.Scan(&old, &rawURL, &asset, &verified))
+		if n++; want[old] != rawURL || asset != "kq3-Zr8Lw_aT" || verified > 1 {
+			t.Errorf("%s: got %s of %s, want %s", old, rawURL, asset, want[old])
 		}
 	}
 	must(t, got.Err())

@@ -193,10 +193,10 @@ func (c *counts) privacy(r *Report) {
 			one.Privacy, sum = "private", &r.Privacy.Private
 		case ok:
 			one.Privacy, sum = "public", &r.Privacy.Public
-			r.URLs.Public += s.Addressed
+			r.URLs.Public += s.WithURL
 		}
 		*sum = sum.plus(one.Amount)
-		r.URLs.Mapped += s.Addressed
+		r.URLs.Mapped += s.WithURL
 		r.Metadata.Pending += s.MetadataPending
 		c.l.created = c.l.created.plus(Amount(s.Created))
 		r.Privacy.Categories = append(r.Privacy.Categories, one)

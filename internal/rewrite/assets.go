@@ -24,8 +24,8 @@ type Assets struct {
 func NewAssets() *Assets { return &Assets{seed: maphash.MakeSeed(), common: beginnings{}} }
 
 // Add adds an asset by its URL.
-func (a *Assets) Add(address string) error {
-	asset := assetOf(Canonical(address))
+func (a *Assets) Add(url string) error {
+	asset := assetOf(Canonical(url))
 	if asset == "" || !a.common.add(asset) {
 		return errors.New("is not a new URL: it must begin with https://, http:// or a slash before a file name")
 	}
@@ -51,8 +51,8 @@ func (a *Assets) Count() int { return len(a.hashes) }
 
 // Meet records that a text mentions an asset, by a URL in the form of Canonical, and reports whether
 // the asset exists.
-func (a *Assets) Meet(address string) bool {
-	n, ok := a.number(address)
+func (a *Assets) Meet(url string) bool {
+	n, ok := a.number(url)
 	if ok {
 		a.met[n/64] |= 1 << (n % 64)
 	}
@@ -60,8 +60,8 @@ func (a *Assets) Meet(address string) bool {
 }
 
 // Unmet reports whether no text mentions an asset. It returns true once for each asset.
-func (a *Assets) Unmet(address string) bool {
-	n, ok := a.number(Canonical(address))
+func (a *Assets) Unmet(url string) bool {
+	n, ok := a.number(Canonical(url))
 	if !ok || a.met[n/64]&(1<<(n%64)) != 0 {
 		return false
 	}
@@ -69,17 +69,17 @@ func (a *Assets) Unmet(address string) bool {
 	return true
 }
 
-func (a *Assets) holds(address string) bool {
-	_, ok := a.number(address)
+func (a *Assets) holds(url string) bool {
+	_, ok := a.number(url)
 	return ok
 }
 
 // number returns the index of an asset, by its URL.
-func (a *Assets) number(address string) (n int, ok bool) {
-	if !slices.ContainsFunc(a.current, func(begin string) bool { return strings.HasPrefix(address, begin) }) {
+func (a *Assets) number(url string) (n int, ok bool) {
+	if !slices.ContainsFunc(a.current, func(begin string) bool { return strings.HasPrefix(url, begin) }) {
 		return 0, false
 	}
-	hash := maphash.String(a.seed, assetOf(address))
+	hash := maphash.String(a.seed, assetOf(url))
 	for n, end := a.by.of(hash); n < end; n++ {
 		if a.hashes[n] == hash {
 			return n, true
@@ -90,14 +90,14 @@ func (a *Assets) number(address string) (n int, ok bool) {
 
 // assetOf returns the common beginning of all URLs of an asset: its file and its image sizes. A URL
 // of another form is an asset of its own.
-func assetOf(address string) string {
+func assetOf(url string) string {
 	const folder = "/assets/"
-	if i := strings.LastIndex(address, folder); i >= 0 {
-		if n := strings.IndexByte(address[i+len(folder):], '/'); n > 0 {
-			return address[:i+len(folder)+n+1]
+	if i := strings.LastIndex(url, folder); i >= 0 {
+		if n := strings.IndexByte(url[i+len(folder):], '/'); n > 0 {
+			return url[:i+len(folder)+n+1]
 		}
 	}
-	return address
+	return url
 }
 
 // beginnings collects the common beginnings of URLs, by host or first folder.
@@ -105,8 +105,8 @@ type beginnings map[string]string
 
 // add adds a canonical URL, and reports whether it can be found in a text: by its host, its folder or
 // a name with an extension.
-func (b beginnings) add(address string) bool {
-	path, _, _ := strings.Cut(address, "?")
+func (b beginnings) add(url string) bool {
+	path, _, _ := strings.Cut(url, "?")
 	from := 1
 	if strings.HasPrefix(path, "//") {
 		from = 2

@@ -33,7 +33,7 @@ func newDump(size int64) *dump {
 
 const dumpAssets = 1_000_000
 
-func dumpAddress(n int) string {
+func dumpURL(n int) string {
 	return fmt.Sprintf("https://cdn.example.com/img/2024/%03d/picture-%d.jpg", n%1000, n)
 }
 
@@ -52,13 +52,13 @@ func (d *dump) Read(p []byte) (n int, err error) {
 
 func (d *dump) row(b []byte) []byte {
 	d.id++
-	address := dumpAddress(d.rand.IntN(dumpAssets))
+	url := dumpURL(d.rand.IntN(dumpAssets))
 	if d.id%4 == 0 {
-		value := fmt.Sprintf(`a:2:{s:5:"width";i:1024;s:3:"url";s:%d:"%s";}`, len(address), address)
+		value := fmt.Sprintf(`a:2:{s:5:"width";i:1024;s:3:"url";s:%d:"%s";}`, len(url), url)
 		return fmt.Appendf(b, "INSERT INTO `wp_postmeta` VALUES (%d,7,'_meta','%s');\n", d.id, strings.ReplaceAll(value, `"`, `\"`))
 	}
 	text := "It was a day like any other at the harbour, and nobody thought of the ships that had left before sunrise. "
-	b = fmt.Appendf(b, "INSERT INTO `wp_posts` VALUES (%d,1,'2024-01-01 10:00:00','<p>%s</p>\\n<img src=\\\"%s\\\" alt=\\\"\\\" class=\\\"wide\\\">\\n", d.id, text, address)
+	b = fmt.Appendf(b, "INSERT INTO `wp_posts` VALUES (%d,1,'2024-01-01 10:00:00','<p>%s</p>\\n<img src=\\\"%s\\\" alt=\\\"\\\" class=\\\"wide\\\">\\n", d.id, text, url)
 	for range 4 {
 		b = append(b, text...)
 	}
@@ -67,7 +67,7 @@ func (d *dump) row(b []byte) []byte {
 
 func dumpRows(yield func(Row, error) bool) {
 	for n := range dumpAssets {
-		if !yield(Row{Old: dumpAddress(n), New: fmt.Sprintf("https://ckbox.cloud/env/assets/%012d/file", n)}, nil) {
+		if !yield(Row{Old: dumpURL(n), New: fmt.Sprintf("https://ckbox.cloud/env/assets/%012d/file", n)}, nil) {
 			return
 		}
 	}
@@ -142,7 +142,7 @@ func TestMemory(t *testing.T) {
 	counted := &counter{}
 	must(t, r.Rewrite(&again{text: text, left: *dumpSize}, counted))
 	took, busy, after := time.Since(begin), processorTime(t)-busy, mostMemory(t)
-	t.Logf("%d bytes with %d addresses in %v, %v of them at work: %.0f MB/s of one core; at most %d kB of memory, %d of them before it began, with %d MB of that dump",
+	t.Logf("%d bytes with %d URLs in %v, %v of them at work: %.0f MB/s of one core; at most %d kB of memory, %d of them before it began, with %d MB of that dump",
 		*dumpSize, counted.n, took.Round(time.Millisecond), busy, float64(*dumpSize)/1e6/busy.Seconds(), after, before, len(text)>>20)
 	inflated := longtest.Fewer(1, 8) // by what the race detector keeps beside each byte
 	if grown := after - before; grown > 32<<10*inflated {

@@ -9,17 +9,17 @@ import (
 // Canonical returns a URL in the form for comparison, which is the same for all its encodings: without
 // scheme and fragment, the host in lower case, the path decoded and in one form of Unicode. It is ""
 // for a text that is neither a web URL nor a path that begins with a slash.
-func Canonical(address string) string { return canonical(address, norm.NFC.Bytes) }
+func Canonical(url string) string { return canonical(url, norm.NFC.Bytes) }
 
 // canonicalInForm is Canonical without a change of the form of Unicode.
-func canonicalInForm(address string) string {
-	return canonical(address, func(path []byte) []byte { return path })
+func canonicalInForm(url string) string {
+	return canonical(url, func(path []byte) []byte { return path })
 }
 
-func canonical(address string, form func(path []byte) []byte) string {
-	address, _, _ = strings.Cut(address, "#")
-	address, query, hasQuery := strings.Cut(address, "?")
-	host, path, ok := splitHost(address)
+func canonical(url string, form func(path []byte) []byte) string {
+	url, _, _ = strings.Cut(url, "#")
+	url, query, hasQuery := strings.Cut(url, "?")
+	host, path, ok := splitHost(url)
 	if !ok {
 		return ""
 	}
@@ -31,17 +31,17 @@ func canonical(address string, form func(path []byte) []byte) string {
 }
 
 // splitHost returns the host of a URL, with two slashes before it, and the path.
-func splitHost(address string) (host, path string, ok bool) {
-	rest, port := address, ""
+func splitHost(url string) (host, path string, ok bool) {
+	rest, port := url, ""
 	for _, scheme := range [...]struct{ name, port string }{{"https:", ":443"}, {"http:", ":80"}} {
-		if n := len(scheme.name); len(address) > n && strings.EqualFold(address[:n], scheme.name) {
-			rest, port = address[n:], scheme.port
+		if n := len(scheme.name); len(url) > n && strings.EqualFold(url[:n], scheme.name) {
+			rest, port = url[n:], scheme.port
 			break
 		}
 	}
 	after, absolute := strings.CutPrefix(rest, "//")
 	if !absolute {
-		return "", rest, rest == address && strings.HasPrefix(rest, "/")
+		return "", rest, rest == url && strings.HasPrefix(rest, "/")
 	}
 	slash := strings.IndexByte(after, '/')
 	if slash <= 0 {
@@ -85,17 +85,17 @@ func canonicalPath(path string, form func([]byte) []byte) string {
 
 // clean encodes characters that are special in the text around a URL: those that a URL must not
 // contain, quotes, brackets, commas and semicolons.
-func clean(address string) string {
+func clean(url string) string {
 	n := 0
-	for n < len(address) && isClean(address[n:]) {
+	for n < len(url) && isClean(url[n:]) {
 		n++
 	}
-	if n == len(address) {
-		return address
+	if n == len(url) {
+		return url
 	}
-	b := append(make([]byte, 0, len(address)+16), address[:n]...)
-	for ; n < len(address); n++ {
-		if c := address[n]; isClean(address[n:]) {
+	b := append(make([]byte, 0, len(url)+16), url[:n]...)
+	for ; n < len(url); n++ {
+		if c := url[n]; isClean(url[n:]) {
 			b = append(b, c)
 		} else {
 			b = append(b, '%', upperHex[c>>4], upperHex[c&15])

@@ -42,18 +42,18 @@ type entry struct {
 const recent = 4096
 
 type answer struct {
-	address string
+	url string
 	Verdict
 }
 
 // A RowError is an invalid row.
 type RowError struct {
-	Row     int // from 1
-	Address string
-	Msg     string
+	Row int // from 1
+	URL string
+	Msg string
 }
 
-func (e *RowError) Error() string { return fmt.Sprintf("%q %s", e.Address, e.Msg) }
+func (e *RowError) Error() string { return fmt.Sprintf("%q %s", e.URL, e.Msg) }
 
 // NewMap returns a Map of rows. An invalid row is a *RowError.
 func NewMap(rows iter.Seq2[Row, error]) (*Map, error) {
@@ -129,31 +129,31 @@ func (m *Map) take(rows iter.Seq2[Row, error]) error {
 
 // CanBeFound reports whether an old URL can be distinguished from other text: by its host, a folder or
 // an extension.
-func CanBeFound(address string) bool { return beginnings{}.add(Canonical(address)) }
+func CanBeFound(url string) bool { return beginnings{}.add(Canonical(url)) }
 
 func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
 // Find implements Lookup.
-func (m *Map) Find(address string) (Verdict, error) {
-	hash := maphash.String(m.seed, address)
+func (m *Map) Find(url string) (Verdict, error) {
+	hash := maphash.String(m.seed, url)
 	a := &m.recent[hash%recent]
-	if a.address == address {
+	if a.url == url {
 		return a.Verdict, nil
 	}
-	v, err := m.find(address)
+	v, err := m.find(url)
 	if err == nil {
-		*a = answer{address, v}
+		*a = answer{url, v}
 	}
 	return v, err
 }
 
-func (m *Map) find(address string) (Verdict, error) {
-	if m.assets.Meet(address) {
+func (m *Map) find(url string) (Verdict, error) {
+	if m.assets.Meet(url) {
 		return Verdict{Kind: Current}, nil
 	}
-	r, err := m.row(address)
+	r, err := m.row(url)
 	if r == nil || err != nil {
 		return Verdict{}, err
 	}

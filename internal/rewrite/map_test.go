@@ -18,7 +18,7 @@ func TestContradictions(t *testing.T) {
 	} {
 		_, err := NewMap(each(rows))
 		e, ok := errors.AsType[*RowError](err)
-		if !ok || e.Row != 3 || e.Address != rows[2].Old || !strings.Contains(e.Msg, asset("1")) || !strings.Contains(e.Msg, asset("3")) {
+		if !ok || e.Row != 3 || e.URL != rows[2].Old || !strings.Contains(e.Msg, asset("1")) || !strings.Contains(e.Msg, asset("3")) {
 			t.Errorf("%s: got %+v", name, err)
 		}
 	}

@@ -14,7 +14,7 @@ type pass struct {
 }
 
 // lookAhead is the number of bytes that must be available after an offset to parse it.
-const lookAhead = maxAddress + maxHeader
+const lookAhead = maxURLLength + maxHeader
 
 // slide removes n bytes from the beginning of the text.
 func (p *pass) slide(n int) {
@@ -45,8 +45,8 @@ func (r *Rewriter) next(p *pass) ([]Spot, error) {
 			return nil, nil
 		}
 		begin := p.at - r.wordLengths[word]
-		if word < r.addresses {
-			spots, err := r.address(p, begin)
+		if word < r.urlWords {
+			spots, err := r.urlAt(p, begin)
 			if spots != nil || err != nil {
 				return p.frozen.leave(spots), err
 			}
@@ -63,8 +63,8 @@ func (r *Rewriter) next(p *pass) ([]Spot, error) {
 	}
 }
 
-// address looks up the URL whose host, or else first folder, is at an offset.
-func (r *Rewriter) address(p *pass, word int) ([]Spot, error) {
+// urlAt looks up the URL whose host, or else first folder, is at an offset.
+func (r *Rewriter) urlAt(p *pass, word int) ([]Spot, error) {
 	b, ok := beginAt(p.text[:p.at], word)
 	if !ok || b.at < p.low {
 		return nil, nil
@@ -79,12 +79,12 @@ func (r *Rewriter) address(p *pass, word int) ([]Spot, error) {
 		}
 	}
 	end := r.reading.shortest()
-	address := Canonical(string(r.reading.text[:end]))
-	if !r.places.isReported(address) {
+	url := Canonical(string(r.reading.text[:end]))
+	if !r.places.isReported(url) {
 		return nil, nil
 	}
 	text := bytes.Clone(r.reading.text[:end])
-	return []Spot{{Kind: Unknown, Address: string(text), from: b.at, to: b.at + r.reading.raw[end]}}, nil
+	return []Spot{{Kind: Unknown, URL: string(text), from: b.at, to: b.at + r.reading.raw[end]}}, nil
 }
 
 // lookUp looks up a URL with a given end, with its query and without it. The query was for the old
@@ -107,15 +107,15 @@ func (r *Rewriter) lookUp(b beginning, end int) (Spot, error) {
 // ask looks up a URL with a given end.
 func (r *Rewriter) ask(b beginning, text []byte, end int) (Spot, error) {
 	spot := Spot{from: b.at, to: b.at + r.reading.raw[end]}
-	address := Canonical(string(text))
-	if !holds(r.places.old, address) && !holds(r.places.new, address) {
+	url := Canonical(string(text))
+	if !holds(r.places.old, url) && !holds(r.places.new, url) {
 		return spot, nil
 	}
-	v, err := r.lookup.Find(address)
+	v, err := r.lookup.Find(url)
 	if err != nil || v.Kind == Unknown {
 		return spot, err
 	}
-	spot.Kind, spot.Why, spot.Address = v.Kind, v.Why, string(text)
+	spot.Kind, spot.Why, spot.URL = v.Kind, v.Why, string(text)
 	if v.Kind == Replaced {
 		spot.New = b.spell(clean(v.New), r.reading.entities)
 	}

@@ -17,10 +17,10 @@ const root place = "/"
 const maxPlaces = 256
 
 // placeOf returns the place of a URL that ends with a slash, in canonical form.
-func placeOf(address string) (place, error) {
-	a := Canonical(address)
+func placeOf(url string) (place, error) {
+	a := Canonical(url)
 	if a == "" || strings.Contains(a, "?") {
-		return "", fmt.Errorf("%q is not a URL with a path", address)
+		return "", fmt.Errorf("%q is not a URL with a path", url)
 	}
 	return place(a), nil
 }
@@ -56,8 +56,8 @@ func newPlaces(old, new []string) (p places, err error) {
 		from []string
 		to   *[]place
 	}{{old, &p.old}, {new, &p.new}} {
-		for _, address := range list.from {
-			at, err := placeOf(address)
+		for _, url := range list.from {
+			at, err := placeOf(url)
 			if err != nil {
 				return p, err
 			}
@@ -83,17 +83,17 @@ func (p places) words() (all []string) {
 
 // holds reports whether a URL is in one of the places. In the root, it must look like a file: its name
 // has an extension. Other paths occur in all texts.
-func holds(all []place, address string) bool {
+func holds(all []place, url string) bool {
 	return slices.ContainsFunc(all, func(p place) bool {
 		if p == root {
-			path, _, _ := strings.Cut(address, "?")
+			path, _, _ := strings.Cut(url, "?")
 			return !strings.HasPrefix(path, "//") && strings.Contains(path[strings.LastIndexByte(path, '/')+1:], ".")
 		}
-		return strings.HasPrefix(address, string(p))
+		return strings.HasPrefix(url, string(p))
 	})
 }
 
 // isReported reports whether an unknown URL is reported. In the root, any path can occur.
-func (p places) isReported(address string) bool {
-	return slices.ContainsFunc(p.old, func(p place) bool { return p != root && strings.HasPrefix(address, string(p)) })
+func (p places) isReported(url string) bool {
+	return slices.ContainsFunc(p.old, func(p place) bool { return p != root && strings.HasPrefix(url, string(p)) })
 }

@@ -34,8 +34,8 @@ type stateLookup struct {
 	recent map[string]Verdict
 }
 
-// recentAddresses is the number of cached answers of the state database.
-const recentAddresses = 100_000
+// recentURLs is the number of cached answers of the state database.
+const recentURLs = 100_000
 
 // OpenState returns the redirects of a state database, with rules for old URLs.
 func OpenState(ctx context.Context, m *redirect.Map, rules []*oldurl.Template) (Redirects, error) {
@@ -54,7 +54,7 @@ func OpenState(ctx context.Context, m *redirect.Map, rules []*oldurl.Template) (
 	}
 	l.Map, err = NewMap(listed(ctx, m))
 	if e, ok := errors.AsType[*RowError](err); ok {
-		return nil, hint.Usage(e, "correct --old-prefix or the addresses in assetferry.yaml. Or write a map with assetferry urls, correct it, and use --map")
+		return nil, hint.Usage(e, "correct --old-prefix or old_urls in assetferry.yaml. Or write a map with assetferry urls, correct it, and use --map")
 	}
 	if err != nil {
 		return nil, err
@@ -98,33 +98,33 @@ func (l *stateLookup) Old() []string { return l.old }
 func (l *stateLookup) Others() []string { return l.others }
 
 // Find implements Lookup.
-func (l *stateLookup) Find(address string) (Verdict, error) {
-	v, err := l.Map.Find(address)
+func (l *stateLookup) Find(url string) (Verdict, error) {
+	v, err := l.Map.Find(url)
 	if err != nil || v.Kind != Unknown {
 		return v, err
 	}
-	if v, known := l.recent[address]; known {
+	if v, known := l.recent[url]; known {
 		return v, nil
 	}
-	if v, err = l.find(address); err != nil {
+	if v, err = l.find(url); err != nil {
 		return v, err
 	}
-	if len(l.recent) == recentAddresses {
+	if len(l.recent) == recentURLs {
 		clear(l.recent)
 	}
-	l.recent[address] = v
+	l.recent[url] = v
 	return v, nil
 }
 
-func (l *stateLookup) find(address string) (Verdict, error) {
-	found, err := l.m.Finder().Find(l.ctx, address)
+func (l *stateLookup) find(url string) (Verdict, error) {
+	found, err := l.m.Finder().Find(l.ctx, url)
 	if errors.Is(err, oldurl.ErrUnknown) {
 		return Verdict{}, nil
 	}
 	if err != nil {
 		return Verdict{}, err
 	}
-	if path, _, hasQuery := strings.Cut(address, "?"); hasQuery {
+	if path, _, hasQuery := strings.Cut(url, "?"); hasQuery {
 		// The finder ignores an unknown query. Only the rewriter can find its end in the text.
 		without, err := l.m.Finder().Find(l.ctx, path)
 		if err == nil && without.Key == found.Key && without.New == found.New {

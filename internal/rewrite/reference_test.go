@@ -10,7 +10,7 @@ import (
 // it tries whether a URL or a serialized string begins there.
 type reference struct {
 	places places
-	find   func(address string) Verdict
+	find   func(url string) Verdict
 	words  *regexp.Regexp
 }
 
@@ -26,11 +26,11 @@ func newReference(rows []Row) *reference {
 	}
 	ref.places, _ = newPlaces(old, current)
 	ref.words = regexp.MustCompile(`(?i)^(?:` + strings.Join(quoted(ref.places.words()), "|") + `)`)
-	ref.find = func(address string) Verdict {
-		if assets[assetOf(address)] {
+	ref.find = func(url string) Verdict {
+		if assets[assetOf(url)] {
 			return Verdict{Kind: Current}
 		}
-		if to, ok := byOld[address]; ok {
+		if to, ok := byOld[url]; ok {
 			return Verdict{Kind: Replaced, New: to}
 		}
 		return Verdict{}
@@ -38,7 +38,7 @@ func newReference(rows []Row) *reference {
 	return ref
 }
 
-func folderOf(address string) string { return address[:strings.LastIndexByte(address, '/')+1] }
+func folderOf(url string) string { return url[:strings.LastIndexByte(url, '/')+1] }
 
 func quoted(words []string) (all []string) {
 	for _, w := range words {
@@ -96,7 +96,7 @@ func (ref *reference) beginsAt(text string, at int) (b beginning, ok bool) {
 }
 
 // URL returns the URL at a place: what comes instead, and where it ends.
-func (ref *reference) address(text string, at int) (instead string, end int, ok bool) {
+func (ref *reference) urlAt(text string, at int) (instead string, end int, ok bool) {
 	b, ok := ref.beginsAt(text, at)
 	if !ok {
 		return "", 0, false
@@ -117,12 +117,12 @@ func (ref *reference) address(text string, at int) (instead string, end int, ok 
 			}{path, r.queryEnd(len(path))})
 		}
 		for _, try := range tries {
-			address := Canonical(try.text)
-			if !holds(ref.places.old, address) && !holds(ref.places.new, address) {
+			url := Canonical(try.text)
+			if !holds(ref.places.old, url) && !holds(ref.places.new, url) {
 				continue
 			}
 			end := at + r.raw[try.end]
-			switch v := ref.find(address); v.Kind {
+			switch v := ref.find(url); v.Kind {
 			case Current:
 				return text[at:end], end, true
 			case Replaced:
@@ -142,7 +142,7 @@ func (ref *reference) rewrite(text string, depth int) string {
 		if instead, end, ok := ref.serialized(text, at, depth); ok {
 			out.WriteString(instead)
 			at = end
-		} else if instead, end, ok := ref.address(text, at); ok {
+		} else if instead, end, ok := ref.urlAt(text, at); ok {
 			out.WriteString(instead)
 			at = end
 		} else {

@@ -22,7 +22,7 @@ import (
 
 // A Lookup finds the new URL of an old URL in the form of Canonical.
 type Lookup interface {
-	Find(address string) (Verdict, error)
+	Find(url string) (Verdict, error)
 }
 
 // A Verdict is the result of a Lookup.
@@ -52,12 +52,12 @@ const (
 
 // A Spot is a URL or a length in a text.
 type Spot struct {
-	Kind    Kind
-	Old     []byte // as spelled in the text; valid until the Sink returns
-	New     []byte // the replacement; nil unless the kind is Replaced or Length
-	Address string // the decoded URL, without query and fragment if it was found without them
-	Why     string
-	Line    int64 // from 1
+	Kind Kind
+	Old  []byte // as spelled in the text; valid until the Sink returns
+	New  []byte // the replacement; nil unless the kind is Replaced or Length
+	URL  string // the decoded URL, without query and fragment if it was found without them
+	Why  string
+	Line int64 // from 1
 
 	from, to int // offsets in the window
 }
@@ -84,7 +84,7 @@ type Rewriter struct {
 	places        places
 	words         *automaton
 	wordLengths   []int
-	addresses     int // the number of words for URLs; the other words are for serialized strings
+	urlWords      int // the number of words for URLs; the other words are for serialized strings
 	maxSerialized int
 	window        int // initial size in bytes
 
@@ -99,7 +99,7 @@ func New(lookup Lookup, old, new []string) (*Rewriter, error) {
 		return nil, err
 	}
 	words := p.words()
-	r := &Rewriter{lookup: lookup, places: p, addresses: len(words), maxSerialized: maxSerialized, window: firstWindow}
+	r := &Rewriter{lookup: lookup, places: p, urlWords: len(words), maxSerialized: maxSerialized, window: firstWindow}
 	words = append(words, serializedWords()...)
 	for _, w := range words {
 		r.wordLengths = append(r.wordLengths, len(strings.TrimPrefix(w, string(root)))) // the path begins after the slash

@@ -36,12 +36,12 @@ func TestRoot(t *testing.T) {
 		}
 		for _, s := range got.spots {
 			if s.Kind == Unknown {
-				t.Errorf("%s: told of %s", in, s.Address)
+				t.Errorf("%s: told of %s", in, s.URL)
 			}
 		}
 	}
 	got := rewritten(t, r, strings.NewReader(`"/files/gone.png" "/gone.png"`)).spots
-	if len(got) != 1 || got[0].Address != "/files/gone.png" {
+	if len(got) != 1 || got[0].URL != "/files/gone.png" {
 		t.Errorf("told of %+v", got)
 	}
 	for old, want := range map[string]bool{"/logo.png": true, "/LICENSE": false, "/": false, "//host": false, "/files/LICENSE": true, "//host/": true, "//host/LICENSE": true} {

@@ -236,13 +236,13 @@ func (t *textSink) count(spot Spot) {
 		t.Counts.Kept[spot.Why]++
 	case Unknown:
 		t.Counts.Unmatched++
-		u := t.unmatched[spot.Address]
+		u := t.unmatched[spot.URL]
 		if u == nil {
 			if len(t.unmatched) == MaxUnmatched {
 				return
 			}
-			u = &Unmatched{URL: spot.Address, File: t.name, Line: spot.Line}
-			t.unmatched[spot.Address] = u
+			u = &Unmatched{URL: spot.URL, File: t.name, Line: spot.Line}
+			t.unmatched[spot.URL] = u
 		}
 		u.Times++
 	}

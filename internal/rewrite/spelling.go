@@ -352,10 +352,10 @@ func numericEntity(digits []byte) (r rune) {
 }
 
 // spell writes a URL in a spelling. The URL must be clean.
-func (s spelling) spell(address string, withEntities bool) []byte {
-	b := make([]byte, 0, len(address)+32)
-	for i := range len(address) {
-		switch c := address[i]; {
+func (s spelling) spell(url string, withEntities bool) []byte {
+	b := make([]byte, 0, len(url)+32)
+	for i := range len(url) {
+		switch c := url[i]; {
 		case s.kind == percent && !isUnreserved(c):
 			b = s.appendPercent(b, c)
 		case c == '/':

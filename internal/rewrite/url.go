@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxAddress is the maximum length in bytes of a URL, as spelled in the text.
-const maxAddress = 4096
+// maxURLLength is the maximum length in bytes of a URL, as spelled in the text.
+const maxURLLength = 4096
 
 // lookBehind is how many bytes before a word are read to find the beginning of a URL.
 const lookBehind = 512
@@ -85,7 +85,7 @@ const maxCuts = 24
 func (r *reading) read(b beginning, text []byte) {
 	r.text, r.raw, r.cuts, r.entities = r.text[:0], r.raw[:0], r.cuts[:0], false
 	query, at := false, 0
-	for at < len(text) && at < maxAddress {
+	for at < len(text) && at < maxURLLength {
 		if c := text[at]; isPlain(c) && b.kind != percent || c == '/' && b.slash == "/" { // the most frequent case
 			r.text, r.raw = append(r.text, c), append(r.raw, at)
 			at++
@@ -95,7 +95,7 @@ func (r *reading) read(b beginning, text []byte) {
 		if b.ends(c) {
 			break
 		}
-		if !inAddress(c.r, query) {
+		if !inURL(c.r, query) {
 			if len(r.cuts) == maxCuts {
 				r.drop()
 				return
@@ -148,8 +148,8 @@ func (b beginning) ends(c char) bool {
 	return c.r < ' ' || c.r == 0x7f || unicode.IsSpace(c.r)
 }
 
-// inAddress reports whether a character can be part of a URL and is no sign of its end.
-func inAddress(r rune, query bool) bool {
+// inURL reports whether a character can be part of a URL and is no sign of its end.
+func inURL(r rune, query bool) bool {
 	switch {
 	case r == noText:
 		return true
@@ -195,7 +195,7 @@ func (r *reading) queryEnd(begin int) int {
 	end := begin
 	for rest := r.text[begin:]; len(rest) > 0; {
 		c, n := utf8.DecodeRune(rest)
-		if c == '#' || !inAddress(c, true) && !goesOn(c, rest[n:]) {
+		if c == '#' || !inURL(c, true) && !goesOn(c, rest[n:]) {
 			break
 		}
 		rest, end = rest[n:], end+n

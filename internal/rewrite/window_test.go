@@ -48,9 +48,9 @@ func TestWindows(t *testing.T) {
 func TestLines(t *testing.T) {
 	r, _ := newRewriter(t, library())
 	r.window = lookAhead + lookBehind
-	text := strings.Repeat("no address in this line\n", 5000) + "\n\r\nx /files/e.png\n/files/gone.png"
+	text := strings.Repeat("this line has no URL\n", 5000) + "\n\r\nx /files/e.png\n/files/gone.png"
 	got := rewritten(t, r, strings.NewReader(text)).spots
-	if len(got) != 2 || got[0].Line != 5003 || got[1].Line != 5004 || got[1].Kind != Unknown || got[1].Address != "/files/gone.png" {
+	if len(got) != 2 || got[0].Line != 5003 || got[1].Line != 5004 || got[1].Kind != Unknown || got[1].URL != "/files/gone.png" {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -61,15 +61,15 @@ func TestTooLong(t *testing.T) {
 	r, _ := newRewriter(t, library())
 	r.maxSerialized = 10_000
 	r.window = lookAhead + lookBehind
-	const address = "https://cdn.example.com/img/a.jpg"
+	const url = "https://cdn.example.com/img/a.jpg"
 	for name, encode := range map[string]func(string) string{
 		"plain":        func(s string) string { return s },
 		"in SQL":       escaped,
 		"in SQL twice": func(s string) string { return escaped(escaped(s)) },
 	} {
-		content := strings.Repeat(`It's "quoted"; `+"\n", 2000) + address
+		content := strings.Repeat(`It's "quoted"; `+"\n", 2000) + url
 		long := encode(wrapped(content))
-		text := address + " " + long + " " + address + strings.Repeat(" ", 20_000) + address
+		text := url + " " + long + " " + url + strings.Repeat(" ", 20_000) + url
 		want := asset("a") + " " + long + " " + asset("a") + strings.Repeat(" ", 20_000) + asset("a")
 		got := rewritten(t, r, strings.NewReader(text))
 		if got.String() != want {
@@ -80,13 +80,13 @@ func TestTooLong(t *testing.T) {
 		}
 	}
 	// Where it does not end where it says, nobody knows where it ends.
-	text := `s:20000:"` + strings.Repeat(" ", 30_000) + `"; ` + address
+	text := `s:20000:"` + strings.Repeat(" ", 30_000) + `"; ` + url
 	if got := rewritten(t, r, strings.NewReader(text)); got.String() != text || len(got.spots) != 1 || got.spots[0].Why != TooLong {
 		t.Errorf("got %+v", got.spots)
 	}
 	// One that just fits is corrected.
-	content := strings.Repeat(" ", 10_000-len(address)) + address
-	if got := rewritten(t, r, strings.NewReader(wrapped(content))).String(); got != wrapped(strings.Replace(content, address, asset("a"), 1)) {
+	content := strings.Repeat(" ", 10_000-len(url)) + url
+	if got := rewritten(t, r, strings.NewReader(wrapped(content))).String(); got != wrapped(strings.Replace(content, url, asset("a"), 1)) {
 		t.Errorf("got %.100s", got)
 	}
 }

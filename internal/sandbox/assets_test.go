@@ -85,7 +85,7 @@ func TestPatchAsset(t *testing.T) {
 		t.Errorf("patched %v", got)
 	}
 	if got["uploadedAt"] != a["uploadedAt"] || got["lastModifiedAt"] == a["lastModifiedAt"] || got["url"] != a["url"] {
-		t.Errorf("times or address are wrong: %v", got)
+		t.Errorf("times or URL are wrong: %v", got)
 	}
 	metadata := got["metadata"].(object)
 	if metadata["description"] != all["metadata"].(object)["description"] || fmt.Sprint(metadata["customAttributes"]) != "map[k:v n:1.5 o:map[x:<nil>]]" {
@@ -324,9 +324,9 @@ func TestImageRenamedToAnotherKind(t *testing.T) {
 	c.processed()
 	for _, extension := range []string{"txt", "PNG"} {
 		a := c.do(200, "PATCH", "/assets/"+id, object{"extension": extension}).object(t)
-		_, addresses := a["imageUrls"]
+		_, hasURLs := a["imageUrls"]
 		_, status := a["metadata"].(object)["metadataProcessingStatus"]
-		if isImage := extension == "PNG"; addresses != isImage || status != isImage {
+		if isImage := extension == "PNG"; hasURLs != isImage || status != isImage {
 			t.Errorf("%s: %v", extension, a)
 		}
 	}

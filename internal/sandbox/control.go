@@ -26,7 +26,7 @@ import (
 // A Control sends orders to a running sandbox: status and stop. It never kills a process. Both
 // sides prove that they have the access key, so no other sandbox or program on the same port
 // can be affected. The key itself is never sent. A message is valid for one order, at one
-// address, for a minute.
+// URL, for a minute.
 type Control struct {
 	URL string // of the sandbox, such as http://127.0.0.1:8080
 	Key tokens.AccessKey
@@ -40,8 +40,8 @@ type Status struct {
 	Library string `json:"library,omitempty"` // URL of the library page with a new key; "" if it is off
 }
 
-// ErrNotRunning reports that no sandbox with the key responds at the address.
-var ErrNotRunning = errors.New("no sandbox with this access key responds at the address")
+// ErrNotRunning reports that no sandbox with the key responds at the URL.
+var ErrNotRunning = errors.New("no sandbox with this access key responds at the URL")
 
 const (
 	controlPath      = "/_sandbox/control/"

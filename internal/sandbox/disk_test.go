@@ -160,12 +160,12 @@ func startChild(t *testing.T, dir string) child {
 	if err := process.Start(); err != nil {
 		t.Fatal(err)
 	}
-	address := ""
-	for lines := bufio.NewScanner(out); address == "" && lines.Scan(); {
-		address, _ = strings.CutPrefix(lines.Text(), "listening ")
+	addr := ""
+	for lines := bufio.NewScanner(out); addr == "" && lines.Scan(); {
+		addr, _ = strings.CutPrefix(lines.Text(), "listening ")
 	}
 	e := sandboxtest.Environment()
-	return child{&client{t, "http://" + address, sandboxtest.Sign(e.AccessKey, sandboxtest.Claims(e, "user")), e, nil}, process}
+	return child{&client{t, "http://" + addr, sandboxtest.Sign(e.AccessKey, sandboxtest.Claims(e, "user")), e, nil}, process}
 }
 
 // kill ends the process like kill -9.

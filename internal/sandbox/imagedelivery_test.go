@@ -69,10 +69,10 @@ func TestImageDelivery(t *testing.T) {
 			t.Errorf("%s: headers %v", name, r.Header)
 		}
 	}
-	for width, address := range a["imageUrls"].(object) {
-		r := c.do(200, "GET", strings.TrimPrefix(address.(string), c.url), nil)
+	for width, url := range a["imageUrls"].(object) {
+		r := c.do(200, "GET", strings.TrimPrefix(url.(string), c.url), nil)
 		if got := fmt.Sprint(sizeOf(t, r).X); got != strings.Replace(width, "default", "1000", 1) {
-			t.Errorf("the address for %s gives a width of %s", width, got)
+			t.Errorf("the URL for %s gives a width of %s", width, got)
 		}
 	}
 	for _, name := range []string{"400.bmp", "400.jpg", "0.webp", "none", "400x.webp"} {

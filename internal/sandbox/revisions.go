@@ -12,7 +12,7 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-// replaceAsset takes a new file for an asset, which keeps its ID, address, name,
+// replaceAsset takes a new file for an asset, which keeps its ID, URL, name,
 // tags and place; the old file stays as a revision. How many of those are kept is
 // not documented: here all are.
 func (s *Server) replaceAsset(c *call) error {

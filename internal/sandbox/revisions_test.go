@@ -83,7 +83,7 @@ func TestReplacedImageIsProcessedAgain(t *testing.T) {
 		t.Errorf("at first %v", m)
 	}
 	if urls := got["imageUrls"].(object); urls["200"] == nil || urls["3"] != nil {
-		t.Errorf("addresses %v", urls)
+		t.Errorf("URLs %v", urls)
 	}
 	clock.advance(time.Minute)
 	c.processed()

@@ -71,7 +71,7 @@ type Options struct {
 	// Stop ends the process, or what else the sandbox runs in, for [Control]; nil: it
 	// does not let itself be stopped.
 	Stop func()
-	// AI is the address of the AI content service beside it, for [Control].
+	// AI is the URL of the AI content service beside it, for [Control].
 	AI func() string
 	// Log receives what goes wrong inside; default is nowhere.
 	Log *slog.Logger
@@ -140,7 +140,7 @@ func (s *Server) open() error {
 	keys := make(map[string]tokens.AccessKey)
 	for _, e := range s.options.Environments {
 		if e.ID == "" || strings.ContainsAny(e.ID, "/?#%") || e.AccessKey == "" {
-			return fmt.Errorf("environment %q: an ID fit for an address and an access key are needed", e.ID)
+			return fmt.Errorf("environment %q: needs an access key and an ID that fits into a URL", e.ID)
 		}
 		if _, twice := keys[e.ID]; twice {
 			return fmt.Errorf("environment %q is there twice", e.ID)

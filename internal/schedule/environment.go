@@ -74,7 +74,7 @@ func (j *Job) others() (found []config.Variable) {
 	if j.To.Kind == config.Sandbox {
 		names = append(names, "XDG_DATA_HOME")
 	}
-	if config.IsAddress(j.Source) {
+	if config.IsURL(j.Source) {
 		names = append(names, awsVariables...)
 	}
 	for _, name := range names {

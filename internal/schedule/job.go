@@ -107,7 +107,7 @@ func (j *Job) command(switches []string) ([]string, error) {
 // places collects the paths that a run reads and writes.
 func (j *Job) places() error {
 	j.Read = j.Inherited.Read
-	if !config.IsAddress(j.Source) {
+	if !config.IsURL(j.Source) {
 		j.Read = append([]string{j.Source}, j.Read...)
 	} else if path, ok := config.TableOf(j.Source); ok { // the folder may get another table
 		j.Read = append(slices.Concat(existing(filepath.Dir(path)), existing(j.Settings.TableRoot)), j.Read...)

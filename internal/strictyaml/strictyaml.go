@@ -238,7 +238,7 @@ func visible(line string) string {
 }
 
 // maskSecrets hides what follows a key that may hold a secret, who logs in with an
-// address, and addresses that stand alone, which are hooks: messages end up in logs.
+// URL, and URLs that stand alone, which are hooks: messages end up in logs.
 func maskSecrets(line string) string {
 	secret := regexp.MustCompile(`(?i)(key|secret|password|token|notify)["']?\s*:\s*\S|://[^/\s]*@|^[\s\-\["']*([a-z,]+=)?https?://`)
 	at := secret.FindStringIndex(line)

@@ -62,7 +62,7 @@ func (f *File) beginCSV(from io.Reader) error {
 }
 
 // beginRows begins with the first line if that is a row already. What separates fields is
-// what makes it one: addresses may have other separators in them.
+// what makes it one: URLs may have other separators in them.
 func (f *File) beginRows(from io.Reader, begin string) bool {
 	if f.use.IsRow == nil {
 		return false

@@ -29,11 +29,11 @@ type EndpointOptions struct {
 	Now       func() time.Time  // nil means time.Now
 }
 
-// An Endpoint is an address that answers with a token, as an application has one for its
-// editors. The address may hold a secret, so no more than its origin is ever shown. Nothing
+// An Endpoint is a URL that returns a token, as an application has one for its
+// editors. The URL may hold a secret, so no more than its origin is ever shown. Nothing
 // else is sent there: no credentials, and no redirect is followed.
 type Endpoint struct {
-	address   Secret
+	url       Secret
 	origin    string
 	transport http.RoundTripper
 	timeout   time.Duration
@@ -42,20 +42,20 @@ type Endpoint struct {
 	held      held
 }
 
-// NewEndpoint returns the endpoint at an address. It makes no request.
-func NewEndpoint(address Secret, o EndpointOptions) (*Endpoint, error) {
-	u, err := url.Parse(address.Reveal())
+// NewEndpoint returns the endpoint at a URL. It makes no request.
+func NewEndpoint(endpointURL Secret, o EndpointOptions) (*Endpoint, error) {
+	u, err := url.Parse(endpointURL.Reveal())
 	if err != nil || u.Host == "" {
-		return nil, errors.New("token endpoint: the address is not of the form https://host/path")
+		return nil, errors.New("token endpoint: the URL is not of the form https://host/path")
 	}
 	if u.User != nil {
-		return nil, errors.New("token endpoint: the address must not hold a user name or password")
+		return nil, errors.New("token endpoint: the URL must not contain a user name or password")
 	}
 	if err := outbound.CheckScheme(u, o.AllowHTTP); err != nil {
 		return nil, fmt.Errorf("token endpoint: %w", err)
 	}
 	e := &Endpoint{
-		address: address, origin: outbound.Origin(u), transport: o.Transport,
+		url: endpointURL, origin: outbound.Origin(u), transport: o.Transport,
 		timeout: cmp.Or(o.Timeout, defaultTimeout), policy: o.Retry, clock: o.Now, held: newHeld(endpointLife),
 	}
 	e.policy.MaxTime = cmp.Or(e.policy.MaxTime, 30*time.Second)
@@ -86,7 +86,7 @@ func (e *Endpoint) Invalidate() { e.held.forget() }
 
 // An EndpointError is the error of a request for a token. It contains no secrets.
 type EndpointError struct {
-	Origin string // of the address
+	Origin string // of the URL
 	Status int    // of the answer; 0 if there is none
 	Err    error  // nil if the endpoint just said no
 	class  retry.Class
@@ -110,16 +110,16 @@ func (e *EndpointError) Hint() string {
 	if e.Err != nil && e.Status == 0 {
 		return outbound.Hint(e.Err, e.Origin)
 	}
-	return "open the address of the token endpoint: it has to answer with a token and nothing else"
+	return "open the URL of the token endpoint: it has to return a token and nothing else"
 }
 
 // ask sends one request for a token.
 func (e *Endpoint) ask(parent context.Context) (Secret, error) {
 	ctx, cancel := context.WithTimeout(parent, e.timeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.address.Reveal(), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.url.Reveal(), nil)
 	if err != nil {
-		return Secret{}, &EndpointError{Origin: e.origin, Err: errors.New("the address is not usable"), class: retry.Fatal}
+		return Secret{}, &EndpointError{Origin: e.origin, Err: errors.New("the URL is not valid"), class: retry.Fatal}
 	}
 	req.Header.Set("Accept", "text/plain, application/json;q=0.9")
 	req.Header.Set("User-Agent", "assetferry")

@@ -18,10 +18,10 @@ import (
 	"assetferry/internal/token"
 )
 
-func newEndpoint(t testing.TB, address string, o token.EndpointOptions) *token.Endpoint {
+func newEndpoint(t testing.TB, url string, o token.EndpointOptions) *token.Endpoint {
 	t.Helper()
 	o.Retry.Rand = func(time.Duration) time.Duration { return 0 }
-	e, err := token.NewEndpoint(token.NewSecret(address), o)
+	e, err := token.NewEndpoint(token.NewSecret(url), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,11 +96,11 @@ func TestEndpointErrors(t *testing.T) {
 	}
 }
 
-func TestEndpointAddress(t *testing.T) {
+func TestEndpointURL(t *testing.T) {
 	const seed = "s3cr3t"
-	for _, address := range []string{"", "example.com/" + seed, "ftp://example.com/" + seed, "http://example.com/" + seed, "https://u:" + seed + "@example.com", "https://example.com:" + seed} {
-		if _, err := token.NewEndpoint(token.NewSecret(address), token.EndpointOptions{}); err == nil || strings.Contains(err.Error(), seed) {
-			t.Errorf("%q: got %v", address, err)
+	for _, url := range []string{"", "example.com/" + seed, "ftp://example.com/" + seed, "http://example.com/" + seed, "https://u:" + seed + "@example.com", "https://example.com:" + seed} {
+		if _, err := token.NewEndpoint(token.NewSecret(url), token.EndpointOptions{}); err == nil || strings.Contains(err.Error(), seed) {
+			t.Errorf("%q: got %v", url, err)
 		}
 	}
 	if _, err := token.NewEndpoint(token.NewSecret("http://example.com/x"), token.EndpointOptions{AllowHTTP: true}); err != nil {

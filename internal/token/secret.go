@@ -23,7 +23,7 @@ const redacted = "[redacted]"
 // A Secret is a string that never prints itself. The zero Secret is empty.
 type Secret struct {
 	// A pointer, because fmt prints unexported fields of other structs without
-	// asking their methods: this way it prints an address.
+	// asking their methods: this way it prints a URL.
 	value *string
 }
 

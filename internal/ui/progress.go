@@ -285,9 +285,9 @@ func objects(n int64) string {
 	return " objects"
 }
 
-// event returns the status as a JSON line. Its phase is a code: the name with underscores.
+// event returns the status as a JSON line. Its phase is a code: the name in lower case, with underscores.
 func (s status) event() event.Progress {
-	line := event.Progress{Phase: strings.ReplaceAll(s.phase, " ", "_"), Items: s.now.items, Bytes: s.now.bytes, Done: s.ended}
+	line := event.Progress{Phase: strings.ToLower(strings.ReplaceAll(s.phase, " ", "_")), Items: s.now.items, Bytes: s.now.bytes, Done: s.ended}
 	if s.totalItems >= 0 {
 		line.TotalItems = &s.totalItems
 	}

@@ -66,7 +66,7 @@ func (w *Wizard) CheckSource(source string) error {
 		return nil
 	}
 	if strings.Contains(source, "://") {
-		return w.address(source)
+		return w.checkURL(source)
 	}
 	if info, err := os.Stat(source); err == nil && !info.IsDir() {
 		return errors.New("the source is a file, not a folder; write table:FILE for a table of files")
@@ -106,7 +106,7 @@ func (w *Wizard) setSource(source string) error {
 	if err := w.CheckSource(source); err != nil {
 		return err
 	}
-	if !config.IsAddress(source) && !strings.HasPrefix(source, "~/") {
+	if !config.IsURL(source) && !strings.HasPrefix(source, "~/") {
 		if info, err := os.Stat(source); err != nil || !info.IsDir() {
 			fmt.Fprint(w.screen, "  There is no such folder yet; it has to exist before the first run.\n")
 		}
@@ -151,7 +151,7 @@ func (w *Wizard) besideFile(source string) (string, error) {
 	prefix, path := "", source
 	if table, ok := config.TableOf(source); ok {
 		prefix, path = "table:", table
-	} else if config.IsAddress(source) {
+	} else if config.IsURL(source) {
 		return source, nil
 	}
 	folder := filepath.Dir(w.output)
@@ -176,7 +176,7 @@ func jobName(source string) string {
 	if path, ok := config.TableOf(source); ok {
 		source = strings.TrimSuffix(path, filepath.Ext(path))
 	}
-	if full, err := filepath.Abs(source); err == nil && !config.IsAddress(source) {
+	if full, err := filepath.Abs(source); err == nil && !config.IsURL(source) {
 		source = full
 	}
 	if name := strings.Trim(config.NameFor(strings.TrimRight(source, "/")), "_.-"); config.IsName(name) {

@@ -24,12 +24,12 @@ type Wizard struct {
 	Template config.Template
 	Job      Job
 
-	in      *bufio.Reader
-	screen  io.Writer
-	lookup  config.Env
-	output  string
-	address func(source string) error
-	key     keyKind
+	in       *bufio.Reader
+	screen   io.Writer
+	lookup   config.Env
+	output   string
+	checkURL func(source string) error
+	key      keyKind
 }
 
 // Options are the streams of a wizard, and the path of its file.
@@ -39,12 +39,12 @@ type Options struct {
 	Lookup config.Env
 	Output string // the path of the file
 
-	CheckAddress func(source string) error // of a source that is neither a folder nor a table
+	CheckURL func(source string) error // of a source that is neither a folder nor a table
 }
 
 // New makes a wizard without any answers.
 func New(o Options) *Wizard {
-	return &Wizard{in: bufio.NewReader(o.In), screen: o.Screen, lookup: o.Lookup, output: o.Output, address: o.CheckAddress, Job: Job{Settings: jobSettings()}}
+	return &Wizard{in: bufio.NewReader(o.In), screen: o.Screen, lookup: o.Lookup, output: o.Output, checkURL: o.CheckURL, Job: Job{Settings: jobSettings()}}
 }
 
 // ErrUnanswered is the error of an input that ends before the last answer.

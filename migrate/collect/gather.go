@@ -39,7 +39,7 @@ func (d Collector) TableFields(ctx context.Context, run state.Run, key sources.K
 		}
 		checksum = r.Checksum
 	}
-	f, _, err := d.Describer.Describe(metadata.Identity{Key: string(key), Checksum: checksum, Addresses: found.Addresses()})
+	f, _, err := d.Describer.Describe(metadata.Identity{Key: string(key), Checksum: checksum, OldURLs: found.OldURLs()})
 	if err != nil {
 		return nil, &describerError{err}
 	}
@@ -180,7 +180,7 @@ func (d Collector) Complete(ctx context.Context, run state.Run, i state.Item, ch
 		return g, err
 	}
 	g.Said, g.Remark = said, migrate.JoinTexts(g.Remark, remark, remarks)
-	g.OldURLs = d.Mapping.Addresses(MappingObject(i.Object, g.Found))
+	g.OldURLs = d.Mapping.OldURLs(MappingObject(i.Object, g.Found))
 	g.Fields, g.Found, err = d.AccountForFields(i.Object, g.Found)
 	return g, err
 }

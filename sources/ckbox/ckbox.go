@@ -31,7 +31,7 @@ type Service interface {
 	Folder(ctx context.Context, id string, depth int) (assets.Folder, error)
 	List(ctx context.Context, o assets.ListOptions) iter.Seq2[assets.Asset, error]
 	Asset(ctx context.Context, id string) (assets.Asset, error)
-	Download(ctx context.Context, address string, offset int64) (io.ReadCloser, int64, error)
+	Download(ctx context.Context, url string, offset int64) (io.ReadCloser, int64, error)
 }
 
 // A Source is a workspace.

@@ -166,7 +166,7 @@ func TestDescribe(t *testing.T) {
 	})
 	want := map[string][]string{
 		"category": {"Images"}, "private": {"true"}, "folder": {"2026/May"}, "name": {"a/b.jpg"},
-		"description": {"What it shows"}, "tags": {"one", "two words"}, "address": {"https://delivery/" + id},
+		"description": {"What it shows"}, "tags": {"one", "two words"}, "old_url": {"https://delivery/" + id},
 		"attributes.name": {"another"}, "credit": {"Jane"}, "count": {"3"}, "is": {"true"}, "list": {`["a",1]`},
 	}
 	for name, s := range map[string]*ckbox.Source{"new": w.source(), "listed": w.source()} {

@@ -43,7 +43,7 @@ func (s *Source) describe(ctx context.Context, o sources.Object, a assets.Asset)
 	add("folder", path)
 	add("description", a.Metadata.Description)
 	add("tags", a.Tags...)
-	add("address", a.URL)
+	add("old_url", a.URL)
 	for name, value := range a.Metadata.CustomAttributes {
 		if name == s.own {
 			continue
@@ -59,7 +59,7 @@ func (s *Source) describe(ctx context.Context, o sources.Object, a assets.Asset)
 // isMeantOtherwise reports whether the name of a field is not that of a custom attribute.
 func isMeantOtherwise(name string) bool {
 	switch name {
-	case "description", "alt", "tags", "address", "category", "folder", "name", "private":
+	case "description", "alt", "tags", "old_url", "category", "folder", "name", "private":
 		return true
 	}
 	return false

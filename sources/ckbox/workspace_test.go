@@ -186,10 +186,10 @@ func (w *workspace) Asset(ctx context.Context, id string) (assets.Asset, error) 
 	return a, context.Cause(ctx)
 }
 
-func (w *workspace) Download(ctx context.Context, address string, offset int64) (io.ReadCloser, int64, error) {
+func (w *workspace) Download(ctx context.Context, url string, offset int64) (io.ReadCloser, int64, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	content, ok := w.contents[strings.TrimPrefix(address, "https://delivery/")]
+	content, ok := w.contents[strings.TrimPrefix(url, "https://delivery/")]
 	if !ok || offset > int64(len(content)) {
 		return nil, 0, errors.New("no such content")
 	}

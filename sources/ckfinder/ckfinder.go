@@ -43,33 +43,33 @@ const answerTimeout = 5 * time.Minute
 
 // A Source is a connector, or a folder of it.
 type Source struct {
-	address   Address
-	client    *remote.Client
-	opened    bool // there are headers
-	addresses folderAddresses
+	url        URL
+	client     *remote.Client
+	opened     bool // there are headers
+	folderURLs folderURLs
 
 	timeout    time.Duration // of a command, see commandTimeout
 	lastFolder folderMemory
 	old        atomic.Bool // the connector does not support Proxy
 }
 
-// New returns the source of an address. It makes no request.
-func New(address Address, o Options) *Source {
-	return &Source{address: address, opened: !o.Headers.IsZero(), timeout: commandTimeout, lastFolder: folderMemory{slow: slowFolder}, client: remote.New(remote.Options{
-		Origin: address.connector, Headers: o.Headers, AllowHTTP: o.AllowHTTP, TLS: o.TLS,
+// New returns the source of a URL. It makes no request.
+func New(rawURL URL, o Options) *Source {
+	return &Source{url: rawURL, opened: !o.Headers.IsZero(), timeout: commandTimeout, lastFolder: folderMemory{slow: slowFolder}, client: remote.New(remote.Options{
+		Origin: rawURL.connector, Headers: o.Headers, AllowHTTP: o.AllowHTTP, TLS: o.TLS,
 		Connections: 2 * parallel, AnswerTimeout: answerTimeout,
 	})}
 }
 
 // Identity names the source for the state database.
-func (s *Source) Identity() string { return s.address.String() }
+func (s *Source) Identity() string { return s.url.String() }
 
 // CloseIdleConnections closes idle connections.
 func (s *Source) CloseIdleConnections() { s.client.CloseIdleConnections() }
 
 // Traits implements sources.Source.
 func (s *Source) Traits() sources.Traits {
-	return sources.Traits{Precision: time.Minute, Describes: true, Categories: s.address.kind == "", Concurrency: parallel}
+	return sources.Traits{Precision: time.Minute, Describes: true, Categories: s.url.kind == "", Concurrency: parallel}
 }
 
 // A place is a folder of a resource type.
@@ -89,13 +89,13 @@ func (p place) parameters() url.Values {
 	return url.Values{"type": {p.kind}, "currentFolder": {p.path}}
 }
 
-// start returns the place of an address with a resource type.
-func (a Address) start() place { return place{kind: a.kind, path: a.folder} }
+// start returns the place of a URL with a resource type.
+func (a URL) start() place { return place{kind: a.kind, path: a.folder} }
 
 // placeOf returns the place of an object, and its name.
 func (s *Source) placeOf(key sources.Key) (place, string) {
 	dir, name := key.Split()
-	at := s.address.start()
+	at := s.url.start()
 	if at.kind == "" {
 		at = rootOf(dir)
 	} else if dir != "" {
@@ -109,12 +109,12 @@ var _ sources.Catalog = (*Source)(nil)
 // Describe implements sources.Catalog. It makes at most one request per folder.
 func (s *Source) Describe(ctx context.Context, o sources.Object) (sources.Description, error) {
 	at, name := s.placeOf(o.Key)
-	address, err := s.addressOf(ctx, at, name)
+	rawURL, err := s.urlOf(ctx, at, name)
 	if err != nil {
 		return sources.Description{}, s.fail(ctx, "describe", o.Key, err)
 	}
-	if address == "" {
+	if rawURL == "" {
 		return sources.Description{}, nil
 	}
-	return sources.Description{Fields: map[string][]string{"address": {address}}}, nil
+	return sources.Description{Fields: map[string][]string{"old_url": {rawURL}}}, nil
 }

@@ -24,7 +24,7 @@ func TestSource(t *testing.T) {
 		"as documented":        {Session: "of the test", Renew: "renewed by Init"},
 		"no ranges":            {NoRanges: true, StatusOK: true, Tenths: true},
 		"no lengths":           {NoLengths: true, NoETags: true, Token: "hush-hush"},
-		"old, behind a route":  {NoProxy: true, OwnParameter: "a b/c", ByteOrderMark: true, NoAddresses: true},
+		"old, behind a route":  {NoProxy: true, OwnParameter: "a b/c", ByteOrderMark: true, NoURLs: true},
 		"modified at any time": {NowModified: true},
 	} {
 		for part, start := range map[string]string{"all": "", "a type": "?type=Files", "a folder": "?type=Files&currentFolder=/my+lib%2B%25/"} {
@@ -117,7 +117,7 @@ func newSource(tb testing.TB, c *ckfindertest.Connector, start string) *ckfinder
 	if route := c.Knobs().OwnParameter; route != "" {
 		start = "?route=" + url.QueryEscape(route) + strings.Replace(start, "?", "&", 1)
 	}
-	address, err := ckfinder.ParseAddress("ckfinder+" + c.URL + start)
+	rawURL, err := ckfinder.ParseURL("ckfinder+" + c.URL + start)
 	must(tb, err)
 	var lines string
 	if s := c.Knobs().Session; s != "" {
@@ -131,7 +131,7 @@ func newSource(tb testing.TB, c *ckfindertest.Connector, start string) *ckfinder
 		o.Headers, err = remote.ParseHeaders(lines)
 		must(tb, err)
 	}
-	src := ckfinder.New(address, o)
+	src := ckfinder.New(rawURL, o)
 	src.AlwaysLookAgain()
 	tb.Cleanup(src.CloseIdleConnections)
 	return src

@@ -75,7 +75,7 @@ func isFailure(err error) bool {
 
 // get requests a range of the response to a command, or all of it if bytes is "".
 func (s *Source) get(ctx context.Context, command string, parameters url.Values, bytes string) (*http.Response, error) {
-	u := *s.address.connector
+	u := *s.url.connector
 	query := u.Query()
 	maps.Copy(query, parameters)
 	query.Set("command", command)

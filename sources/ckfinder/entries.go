@@ -50,7 +50,7 @@ func (s *Source) files(ctx context.Context, at place) ([]entry, error) {
 	if err := list.answersFor(at); err != nil {
 		return nil, err
 	}
-	s.addresses.note(at, list.CurrentFolder.URL)
+	s.folderURLs.note(at, list.CurrentFolder.URL)
 	entries := make([]entry, 0, len(list.Files))
 	for _, f := range list.Files {
 		if strings.Contains(f.Name, "/") {

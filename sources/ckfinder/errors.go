@@ -138,10 +138,10 @@ func (s *Source) fail(ctx context.Context, op string, key sources.Key, err error
 			f.Err = errors.New(s.client.Redact(text))
 		}
 	}
-	return &sources.Error{Op: op, Source: s.address.String(), Key: key, Err: err, Hint: hint}
+	return &sources.Error{Op: op, Source: s.url.String(), Key: key, Err: err, Hint: hint}
 }
 
-const hintAddress = "check the URL of the connector, such as ckfinder+https://www.example.com/ckfinder/connector"
+const hintURL = "check the URL of the connector, such as ckfinder+https://www.example.com/ckfinder/connector"
 
 // hint returns the next step for the user, or "" if the error is enough.
 func (s *Source) hint(op string, err error) string {
@@ -161,10 +161,10 @@ func (s *Source) hint(op string, err error) string {
 		return "log in with a browser, and set ASSETFERRY_SOURCE_HEADERS='Cookie: NAME=VALUE' to its session; if the connector needs no login, check the URL"
 	case failed && f.Status == 0 && f.Kind == retry.Transient:
 		return "check the URL, the network and the proxy"
-	case failed && op == "list" && s.address.kind != "" && errors.Is(err, fs.ErrNotExist) && (f.Code != "" || f.Status == 0):
+	case failed && op == "list" && s.url.kind != "" && errors.Is(err, fs.ErrNotExist) && (f.Code != "" || f.Status == 0):
 		return "check type and currentFolder in the URL"
 	case foreign, failed && op == "list" && (f.Status == http.StatusNotFound || f.Code == invalidCommand):
-		return hintAddress
+		return hintURL
 	case errors.Is(err, fs.ErrPermission):
 		return "allow the user of the session to see it, in the access control of the connector"
 	}

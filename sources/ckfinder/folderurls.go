@@ -11,32 +11,32 @@ import (
 // keys.
 const rememberedFolders = 1000
 
-// folderAddresses caches the URLs of folders.
-type folderAddresses struct {
+// folderURLs caches the URLs of folders.
+type folderURLs struct {
 	mu    sync.Mutex
 	known map[string]string // by resource type and path; "" without a URL
 }
 
-func (f *folderAddresses) note(at place, address string) {
+func (f *folderURLs) note(at place, rawURL string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.known == nil || len(f.known) >= rememberedFolders {
 		f.known = make(map[string]string)
 	}
-	f.known[at.kind+at.path] = address
+	f.known[at.kind+at.path] = rawURL
 }
 
-func (f *folderAddresses) find(at place) (address string, known bool) {
+func (f *folderURLs) find(at place) (rawURL string, known bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	address, known = f.known[at.kind+at.path]
-	return address, known
+	rawURL, known = f.known[at.kind+at.path]
+	return rawURL, known
 }
 
-// addressOf returns the URL of a file, from the URL that the connector returns for the folder. That
+// urlOf returns the URL of a file, from the URL that the connector returns for the folder. That
 // may be relative to the connector. The result is "" if the connector returns none.
-func (s *Source) addressOf(ctx context.Context, at place, name string) (string, error) {
-	folder, known := s.addresses.find(at)
+func (s *Source) urlOf(ctx context.Context, at place, name string) (string, error) {
+	folder, known := s.folderURLs.find(at)
 	if !known {
 		list, err := ask[folderList](ctx, s, "GetFolders", at.parameters())
 		if err == nil {
@@ -46,9 +46,9 @@ func (s *Source) addressOf(ctx context.Context, at place, name string) (string, 
 			return "", err
 		}
 		folder = list.CurrentFolder.URL
-		s.addresses.note(at, folder)
+		s.folderURLs.note(at, folder)
 	}
-	return joined(s.address.connector, folder, name), nil
+	return joined(s.url.connector, folder, name), nil
 }
 
 // joined returns the escaped URL of a file in a folder. Connectors return escaped or unescaped URLs

@@ -81,7 +81,7 @@ func (w *walk) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if start := w.source.address.start(); start.kind != "" {
+	if start := w.source.url.start(); start.kind != "" {
 		if !slices.Contains(kinds, start.kind) {
 			return &remote.Failure{Err: fmt.Errorf("there is no resource type %q; the connector has %s", start.kind, strings.Join(kinds, ", ")), Is: fs.ErrNotExist, Kind: retry.Permanent}
 		}

@@ -245,8 +245,8 @@ func TestDescribe(t *testing.T) {
 		want  string
 	}{
 		"escaped":   {ckfindertest.Knobs{}, "/userfiles/images/a%20b+c/%C3%BC%20100%25%20%231.jpg"},
-		"as it is":  {ckfindertest.Knobs{RawAddresses: true}, "/userfiles/images/a%20b+c/%C3%BC%20100%25%20%231.jpg"},
-		"not there": {ckfindertest.Knobs{NoAddresses: true}, ""},
+		"as it is":  {ckfindertest.Knobs{RawURLs: true}, "/userfiles/images/a%20b+c/%C3%BC%20100%25%20%231.jpg"},
+		"not there": {ckfindertest.Knobs{NoURLs: true}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := ckfindertest.New(t, "Images")
@@ -265,7 +265,7 @@ func TestDescribe(t *testing.T) {
 					last, err = src.Describe(t.Context(), o)
 					must(t, err)
 				}
-				got := last.Fields["address"]
+				got := last.Fields["old_url"]
 				if test.want == "" && len(got) != 0 || test.want != "" && (len(got) != 1 || got[0] != strings.TrimSuffix(c.URL, "/ckfinder/connector")+test.want) {
 					t.Errorf("%q, want %q", got, test.want)
 				}

@@ -7,7 +7,7 @@ import (
 	"assetferry/sources/ckfinder"
 )
 
-func TestParseAddress(t *testing.T) {
+func TestParseURL(t *testing.T) {
 	for text, want := range map[string]string{
 		"ckfinder+https://www.example.com/ckfinder/connector":                     "",
 		"ckfinder+http://127.0.0.1:8080/index.php?route=a/b":                      "ckfinder+http://127.0.0.1:8080/index.php?route=a%2Fb",
@@ -16,7 +16,7 @@ func TestParseAddress(t *testing.T) {
 		"ckfinder+https://www.example.com/c?currentFolder=a b&type=Images":        "ckfinder+https://www.example.com/c?type=Images&currentFolder=%2Fa+b%2F",
 		"ckfinder+https://www.example.com/c?type=Images&currentFolder=%2Fa%2Bb/c": "ckfinder+https://www.example.com/c?type=Images&currentFolder=%2Fa%2Bb%2Fc%2F",
 	} {
-		a, err := ckfinder.ParseAddress(text)
+		a, err := ckfinder.ParseURL(text)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -27,13 +27,13 @@ func TestParseAddress(t *testing.T) {
 		if a.String() != want {
 			t.Errorf("%s became %s, want %s", text, a, want)
 		}
-		if again, err := ckfinder.ParseAddress(a.String()); err != nil || again.String() != want {
+		if again, err := ckfinder.ParseURL(a.String()); err != nil || again.String() != want {
 			t.Errorf("%s is read as %s, %v", a, again, err)
 		}
 	}
 }
 
-func TestParseAddressRefuses(t *testing.T) {
+func TestParseURLRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"ckfinder://www.example.com/c":                                     "must begin with ckfinder+https://",
 		"https://www.example.com/c":                                        "must begin with ckfinder+https://",
@@ -50,7 +50,7 @@ func TestParseAddressRefuses(t *testing.T) {
 		"ckfinder+https://www.example.com/c#hush":                          "fragment (#)",
 		"ckfinder+https://www.exa mple.com/hush":                           "not valid",
 	} {
-		_, err := ckfinder.ParseAddress(text)
+		_, err := ckfinder.ParseURL(text)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}

@@ -28,7 +28,7 @@ type AnywhereOptions struct {
 }
 
 // Anywhere makes requests to untrusted URLs at any host. It checks the IP address of each connection
-// after name resolution, because a name may resolve to another address the next time. It follows
+// after name resolution, because a name may resolve to another IP address the next time. It follows
 // redirects, with the same checks.
 type Anywhere struct {
 	http     *http.Client

@@ -25,9 +25,9 @@ func anywhere(t *testing.T, change ...func(*AnywhereOptions)) *Anywhere {
 	return a
 }
 
-func (a *Anywhere) get(t *testing.T, address string) error {
+func (a *Anywhere) get(t *testing.T, rawURL string) error {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, rawURL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,9 +41,9 @@ func (a *Anywhere) get(t *testing.T, address string) error {
 func TestPrivateNetworksAreRefused(t *testing.T) {
 	s := newServer(t, func(http.ResponseWriter, *http.Request) { t.Error("it was asked") })
 	a := anywhere(t, func(o *AnywhereOptions) { o.AllowPrivate, o.AllowHTTP = false, true })
-	for _, address := range []string{s.String(), "http://localhost:" + s.Port(), "http://LOCALHOST.:" + s.Port(), "http://a.localhost:" + s.Port(), "http://[::ffff:127.0.0.1]:" + s.Port(), "http://0.0.0.0:" + s.Port()} {
-		if _, refused := errors.AsType[*outbound.NetworkError](a.get(t, address)); !refused {
-			t.Errorf("%s is not refused", address)
+	for _, rawURL := range []string{s.String(), "http://localhost:" + s.Port(), "http://LOCALHOST.:" + s.Port(), "http://a.localhost:" + s.Port(), "http://[::ffff:127.0.0.1]:" + s.Port(), "http://0.0.0.0:" + s.Port()} {
+		if _, refused := errors.AsType[*outbound.NetworkError](a.get(t, rawURL)); !refused {
+			t.Errorf("%s is not refused", rawURL)
 		}
 	}
 	// A name is looked at once it was looked up, whatever it looked like.
@@ -128,13 +128,13 @@ func TestHostsOfHeaders(t *testing.T) {
 	} {
 		a := &hostTransport{options: AnywhereOptions{Hosts: []string{hosts}}}
 		var got []string
-		for _, address := range []string{"https://a.example/x", "https://A.example:8443/x", "http://a.example/x", "https://a.example.evil/x", "https://xa.example/x"} {
-			u, err := url.Parse(address)
+		for _, rawURL := range []string{"https://a.example/x", "https://A.example:8443/x", "http://a.example/x", "https://a.example.evil/x", "https://xa.example/x"} {
+			u, err := url.Parse(rawURL)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if a.getsHeaders(u) {
-				got = append(got, address)
+				got = append(got, rawURL)
 			}
 		}
 		if strings.Join(got, " ") != want {

@@ -36,9 +36,9 @@ func newClient(t *testing.T, origin *url.URL, headers string) *Client {
 	return c
 }
 
-func get(t *testing.T, c *Client, address string) *http.Response {
+func get(t *testing.T, c *Client, rawURL string) *http.Response {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, rawURL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func TestAddressing(t *testing.T) {
 		"my.photos": {"s3.eu-central-1.amazonaws.com", "/my.photos/" + key},
 	} {
 		var r recorder
-		s := &Source{address: Address{Bucket: bucket}, client: newClient(aws.Config{Region: "eu-central-1"}, "", nil, &r)}
+		s := &Source{url: URL{Bucket: bucket}, client: newClient(aws.Config{Region: "eu-central-1"}, "", nil, &r)}
 		if _, err := s.Open(t.Context(), sources.Object{Key: key, Size: 1}, 0); !errors.Is(err, remote.ErrPlain) {
 			t.Fatalf("got %v", err)
 		}

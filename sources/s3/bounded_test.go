@@ -53,9 +53,9 @@ func TestErrorWithoutEnd(t *testing.T) {
 func TestAnswersThatAreBounded(t *testing.T) {
 	const long = 1 << 20
 	for _, tt := range []struct {
-		method, address string
-		status          int
-		whole           bool
+		method, url string
+		status      int
+		whole       bool
 	}{
 		{http.MethodGet, "http://localhost/b/k?x-id=GetObject", 200, true},
 		{http.MethodGet, "http://localhost/b/k?x-id=GetObject", 206, true},
@@ -69,14 +69,14 @@ func TestAnswersThatAreBounded(t *testing.T) {
 		g := guard{next: standIn(func() *http.Response {
 			return &http.Response{StatusCode: tt.status, Body: io.NopCloser(strings.NewReader(strings.Repeat("x", long)))}
 		})}
-		answer, err := g.RoundTrip(httptest.NewRequest(tt.method, tt.address, nil))
+		answer, err := g.RoundTrip(httptest.NewRequest(tt.method, tt.url, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
 		got, err := io.ReadAll(answer.Body)
 		answer.Body.Close()
 		if tt.whole && (err != nil || len(got) != long) || !tt.whole && (!errors.Is(err, errLargeAnswer) || len(got) != largestAnswer) {
-			t.Errorf("%s %s %d: %d bytes, %v", tt.method, tt.address, tt.status, len(got), err)
+			t.Errorf("%s %s %d: %d bytes, %v", tt.method, tt.url, tt.status, len(got), err)
 		}
 	}
 }

@@ -183,7 +183,7 @@ func (s *Source) findRegion(ctx context.Context, err error) string {
 	if answer.HTTPStatusCode() != http.StatusMovedPermanently && code != "AuthorizationHeaderMalformed" && code != "IllegalLocationConstraintException" {
 		return ""
 	}
-	out, err := s.client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &s.address.Bucket}, func(o *s3.Options) { o.Credentials = nil })
+	out, err := s.client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &s.url.Bucket}, func(o *s3.Options) { o.Credentials = nil })
 	if err == nil {
 		return aws.ToString(out.BucketRegion)
 	}

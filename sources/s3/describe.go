@@ -47,7 +47,7 @@ func (r *reader) tags(ctx context.Context) (map[string]string, error) {
 	var out *s3.GetObjectTaggingOutput
 	err := s.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) (err error) {
 		out, err = s.client.GetObjectTagging(ctx, &s3.GetObjectTaggingInput{
-			Bucket: &s.address.Bucket, Key: s.name(r.object.Key), RequestPayer: s.payer,
+			Bucket: &s.url.Bucket, Key: s.name(r.object.Key), RequestPayer: s.payer,
 		}, where...)
 		return err
 	})

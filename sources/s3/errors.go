@@ -31,7 +31,7 @@ func (s *Source) fail(ctx context.Context, op string, key sources.Key, err error
 	if f, ok := errors.AsType[*remote.Failure](err); ok {
 		f.Err = s.withoutSecrets(ctx, f.Err)
 	}
-	return &sources.Error{Op: op, Source: s.address.String(), Key: key, Err: err, Hint: hint}
+	return &sources.Error{Op: op, Source: s.url.String(), Key: key, Err: err, Hint: hint}
 }
 
 // classify converts an error of the SDK. It returns other errors unchanged.

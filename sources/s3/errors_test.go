@@ -236,7 +236,7 @@ func TestRetryAfter(t *testing.T) {
 }
 
 // Plain HTTP leaves this machine only where it was allowed to, whoever named the
-// address.
+// URL.
 func TestPlainHTTP(t *testing.T) {
 	proxy := httptest.NewServer(refuse(403, "AccessDenied", "reached"))
 	defer proxy.Close()

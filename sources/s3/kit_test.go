@@ -92,13 +92,13 @@ func staticCredentials() credentials.StaticCredentialsProvider {
 
 func (b *bucket) source(change ...func(*s3.Options)) *s3.Source {
 	b.tb.Helper()
-	address, err := s3.ParseAddress("s3://" + b.name + "/" + b.prefix)
+	rawURL, err := s3.ParseURL("s3://" + b.name + "/" + b.prefix)
 	must(b.tb, err)
 	o := s3.Options{Endpoint: b.server.URL, Credentials: staticCredentials()}
 	for _, c := range change {
 		c(&o)
 	}
-	src, err := s3.New(b.tb.Context(), address, o)
+	src, err := s3.New(b.tb.Context(), rawURL, o)
 	must(b.tb, err)
 	b.tb.Cleanup(src.CloseIdleConnections)
 	return src

@@ -131,11 +131,11 @@ func (l *listing) follow(page *s3.ListObjectsV2Output) error {
 func (l *listing) page(ctx context.Context, token string) (*s3.ListObjectsV2Output, error) {
 	s := l.source
 	in := &s3.ListObjectsV2Input{
-		Bucket: &s.address.Bucket, RequestPayer: s.payer, EncodingType: types.EncodingTypeUrl,
+		Bucket: &s.url.Bucket, RequestPayer: s.payer, EncodingType: types.EncodingTypeUrl,
 		OptionalObjectAttributes: []types.OptionalObjectAttributes{types.OptionalObjectAttributesRestoreStatus},
 	}
-	if s.address.Prefix != "" {
-		in.Prefix = &s.address.Prefix
+	if s.url.Prefix != "" {
+		in.Prefix = &s.url.Prefix
 	}
 	if token != "" {
 		in.ContinuationToken = &token
@@ -164,7 +164,7 @@ func (l *listing) object(o types.Object, encoding types.EncodingType) error {
 	if err != nil {
 		return err
 	}
-	key, ok := strings.CutPrefix(name, l.source.address.Prefix)
+	key, ok := strings.CutPrefix(name, l.source.url.Prefix)
 	switch {
 	case !ok:
 		return fmt.Errorf("the listing has the key %q without the prefix", name)
@@ -191,8 +191,8 @@ func (l *listing) object(o types.Object, encoding types.EncodingType) error {
 
 // end checks a complete listing.
 func (l *listing) end() error {
-	if l.last == "" && l.after == "" && l.source.address.Prefix != "" {
-		return noKeyError(l.source.address.Prefix)
+	if l.last == "" && l.after == "" && l.source.url.Prefix != "" {
+		return noKeyError(l.source.url.Prefix)
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func (r *reader) connect(next int64) (*remote.Body, error) {
 
 func (r *reader) get(ctx context.Context, from int64) (*s3.GetObjectOutput, error) {
 	s := r.source
-	in := &s3.GetObjectInput{Bucket: &s.address.Bucket, Key: s.name(r.object.Key), RequestPayer: s.payer, IfMatch: etag(r.object)}
+	in := &s3.GetObjectInput{Bucket: &s.url.Bucket, Key: s.name(r.object.Key), RequestPayer: s.payer, IfMatch: etag(r.object)}
 	if r.version != "" {
 		in.VersionId = &r.version
 	}

@@ -45,7 +45,7 @@ type Options struct {
 
 // A Source is a part of a bucket.
 type Source struct {
-	address     Address
+	url         URL
 	client      *s3.Client
 	credentials aws.CredentialsProvider // nil if requests are not signed
 	redactor    *redact.Redactor        // of the credentials
@@ -56,15 +56,15 @@ type Source struct {
 	region atomic.Pointer[string] // the detected region
 }
 
-// New returns the source of an address. It makes no request.
-func New(ctx context.Context, address Address, o Options) (*Source, error) {
-	s := &Source{address: address, tags: o.Tags, redactor: redact.New()}
+// New returns the source of a URL. It makes no request.
+func New(ctx context.Context, url URL, o Options) (*Source, error) {
+	s := &Source{url: url, tags: o.Tags, redactor: redact.New()}
 	if o.RequesterPays {
 		s.payer = types.RequestPayerRequester
 	}
 	cfg, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
-		return nil, &sources.Error{Op: "list", Source: address.String(), Err: err,
+		return nil, &sources.Error{Op: "list", Source: url.String(), Err: err,
 			Hint: "check AWS_PROFILE and the files ~/.aws/config and ~/.aws/credentials"}
 	}
 	transport := newTransport(o)
@@ -82,7 +82,7 @@ func New(ctx context.Context, address Address, o Options) (*Source, error) {
 
 // Identity names the source for the state database. It does not include the endpoint, because a
 // service may move.
-func (s *Source) Identity() string { return s.address.String() }
+func (s *Source) Identity() string { return s.url.String() }
 
 // CloseIdleConnections closes idle connections.
 func (s *Source) CloseIdleConnections() { s.close() }
@@ -93,5 +93,5 @@ func (s *Source) Traits() sources.Traits {
 }
 
 func (s *Source) name(key sources.Key) *string {
-	return aws.String(s.address.Prefix + string(key))
+	return aws.String(s.url.Prefix + string(key))
 }

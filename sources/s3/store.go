@@ -27,9 +27,9 @@ const (
 // A Store writes files into a part of a bucket. A file is complete or missing.
 type Store struct{ *Source }
 
-// NewStore returns the store of an address. It makes no request.
-func NewStore(ctx context.Context, address Address, o Options) (Store, error) {
-	s, err := New(ctx, address, o)
+// NewStore returns the store of a URL. It makes no request.
+func NewStore(ctx context.Context, url URL, o Options) (Store, error) {
+	s, err := New(ctx, url, o)
 	return Store{s}, err
 }
 
@@ -37,7 +37,7 @@ func NewStore(ctx context.Context, address Address, o Options) (Store, error) {
 func (s Store) Read(ctx context.Context, name string) ([]byte, error) {
 	var data []byte
 	err := s.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) error {
-		out, err := s.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.address.Bucket, Key: s.name(sources.Key(name)), RequestPayer: s.payer}, where...)
+		out, err := s.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.url.Bucket, Key: s.name(sources.Key(name)), RequestPayer: s.payer}, where...)
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (s Store) Read(ctx context.Context, name string) ([]byte, error) {
 // Size returns the size of a file in bytes, or fs.ErrNotExist.
 func (s Store) Size(ctx context.Context, name string) (size int64, err error) {
 	err = s.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) error {
-		out, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.address.Bucket, Key: s.name(sources.Key(name)), RequestPayer: s.payer}, where...)
+		out, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.url.Bucket, Key: s.name(sources.Key(name)), RequestPayer: s.payer}, where...)
 		if err == nil {
 			size = aws.ToInt64(out.ContentLength)
 		}
@@ -107,7 +107,7 @@ func (s Store) write(ctx context.Context, name, contentType string, size int64, 
 		return err
 	}
 	return s.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) error {
-		_, err := s.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &s.address.Bucket, Key: u.name, ContentType: u.contentType, RequestPayer: s.payer,
+		_, err := s.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &s.url.Bucket, Key: u.name, ContentType: u.contentType, RequestPayer: s.payer,
 			Body: bytes.NewReader(data), ContentLength: aws.Int64(int64(len(data)))}, where...)
 		return err
 	})
@@ -157,7 +157,7 @@ func noEOF(err error) error {
 func (u *upload) inParts(ctx context.Context) (err error) {
 	var id *string
 	err = u.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) error {
-		out, err := u.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &u.address.Bucket, Key: u.name, ContentType: u.contentType, RequestPayer: u.payer}, where...)
+		out, err := u.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &u.url.Bucket, Key: u.name, ContentType: u.contentType, RequestPayer: u.payer}, where...)
 		if err == nil {
 			id = out.UploadId
 		}
@@ -180,7 +180,7 @@ func (u *upload) inParts(ctx context.Context) (err error) {
 		return err
 	}
 	return u.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) error {
-		_, err := u.client.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{Bucket: &u.address.Bucket, Key: u.name, UploadId: id, RequestPayer: u.payer,
+		_, err := u.client.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{Bucket: &u.url.Bucket, Key: u.name, UploadId: id, RequestPayer: u.payer,
 			MultipartUpload: &types.CompletedMultipartUpload{Parts: u.parts}}, where...)
 		return err
 	})
@@ -194,7 +194,7 @@ func (u *upload) send(ctx context.Context, id *string) error {
 	}
 	number := aws.Int32(int32(len(u.parts) + 1))
 	return u.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) error {
-		out, err := u.client.UploadPart(ctx, &s3.UploadPartInput{Bucket: &u.address.Bucket, Key: u.name, UploadId: id, PartNumber: number, RequestPayer: u.payer,
+		out, err := u.client.UploadPart(ctx, &s3.UploadPartInput{Bucket: &u.url.Bucket, Key: u.name, UploadId: id, PartNumber: number, RequestPayer: u.payer,
 			Body: bytes.NewReader(data), ContentLength: aws.Int64(int64(len(data)))}, where...)
 		if err == nil {
 			u.parts = append(u.parts, types.CompletedPart{PartNumber: number, ETag: out.ETag})
@@ -205,7 +205,7 @@ func (u *upload) send(ctx context.Context, id *string) error {
 
 func (u *upload) abort(ctx context.Context, id *string) error {
 	return u.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) error {
-		_, err := u.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &u.address.Bucket, Key: u.name, UploadId: id, RequestPayer: u.payer}, where...)
+		_, err := u.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &u.url.Bucket, Key: u.name, UploadId: id, RequestPayer: u.payer}, where...)
 		return err
 	})
 }

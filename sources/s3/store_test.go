@@ -17,9 +17,9 @@ import (
 
 func (b *bucket) store() s3.Store {
 	b.tb.Helper()
-	address, err := s3.ParseAddress("s3://" + b.name + "/" + b.prefix)
+	url, err := s3.ParseURL("s3://" + b.name + "/" + b.prefix)
 	must(b.tb, err)
-	s, err := s3.NewStore(b.tb.Context(), address, s3.Options{Endpoint: b.server.URL, Credentials: staticCredentials()})
+	s, err := s3.NewStore(b.tb.Context(), url, s3.Options{Endpoint: b.server.URL, Credentials: staticCredentials()})
 	must(b.tb, err)
 	b.tb.Cleanup(s.CloseIdleConnections)
 	return s

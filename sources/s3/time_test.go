@@ -25,7 +25,7 @@ func (s service) Do(r *http.Request) (*http.Response, error) { return s(r), nil 
 
 func sourceOf(s service) *Source {
 	client := newClient(aws.Config{ResponseChecksumValidation: aws.ResponseChecksumValidationWhenSupported}, "http://127.0.0.1", nil, s)
-	return &Source{address: Address{Bucket: "photos"}, client: client}
+	return &Source{url: URL{Bucket: "photos"}, client: client}
 }
 
 func answer(status int, body io.ReadCloser, headers ...string) *http.Response {

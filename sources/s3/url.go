@@ -11,35 +11,35 @@ import (
 // Scheme is the scheme of the URL of a source.
 const Scheme = "s3"
 
-// An Address names a part of a bucket.
-type Address struct {
+// A URL names a part of a bucket.
+type URL struct {
 	Bucket string
 	// Prefix is the beginning of the keys: "" for the whole bucket, or with a slash at
 	// its end.
 	Prefix string
 }
 
-// ParseAddress parses s3://bucket or s3://bucket/prefix. The prefix is literal, because any
+// ParseURL parses s3://bucket or s3://bucket/prefix. The prefix is literal, because any
 // character may be part of a key. It adds a missing slash, so that s3://b/p does not include p2/.
 // Errors do not repeat the URL, which may contain a secret by mistake.
-func ParseAddress(text string) (Address, error) {
+func ParseURL(text string) (URL, error) {
 	rest, ok := strings.CutPrefix(text, Scheme+"://")
 	if !ok {
-		return Address{}, errors.New("the URL must begin with s3://")
+		return URL{}, errors.New("the URL must begin with s3://")
 	}
 	bucket, prefix, _ := strings.Cut(rest, "/")
 	if err := checkBucket(bucket); err != nil {
-		return Address{}, err
+		return URL{}, err
 	}
 	switch {
 	case !utf8.ValidString(prefix):
-		return Address{}, errors.New("the prefix is not valid UTF-8")
+		return URL{}, errors.New("the prefix is not valid UTF-8")
 	case len(prefix) > sources.MaxKeyLength:
-		return Address{}, errors.New("the prefix is too long")
+		return URL{}, errors.New("the prefix is too long")
 	case prefix != "" && !strings.HasSuffix(prefix, "/"):
 		prefix += "/"
 	}
-	return Address{bucket, prefix}, nil
+	return URL{bucket, prefix}, nil
 }
 
 // checkBucket accepts all bucket names that any service ever allowed.
@@ -62,4 +62,4 @@ func notInBucket(r rune) bool {
 }
 
 // String returns the name of the source, also for state databases.
-func (a Address) String() string { return Scheme + "://" + a.Bucket + "/" + a.Prefix }
+func (a URL) String() string { return Scheme + "://" + a.Bucket + "/" + a.Prefix }

@@ -8,7 +8,7 @@ import (
 	"assetferry/sources/s3"
 )
 
-func TestParseAddress(t *testing.T) {
+func TestParseURL(t *testing.T) {
 	for text, want := range map[string]string{
 		"s3://bucket":                      "s3://bucket/",
 		"s3://bucket/":                     "s3://bucket/",
@@ -31,7 +31,7 @@ func TestParseAddress(t *testing.T) {
 		"s3:/bucket":                       "must begin with s3://",
 		"s3://" + strings.Repeat("b", 256): "invalid bucket name",
 	} {
-		a, err := s3.ParseAddress(text)
+		a, err := s3.ParseURL(text)
 		switch {
 		case err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hush")):
 			t.Errorf("%q: %v, want %s", text, err, want)
@@ -41,14 +41,14 @@ func TestParseAddress(t *testing.T) {
 	}
 }
 
-func FuzzParseAddress(f *testing.F) {
+func FuzzParseURL(f *testing.F) {
 	for _, text := range []string{"s3://bucket", "s3://bucket/a/b/", "s3://bucket/%2F+ ?#", "s3://k:s@bucket", "s3://\xff/", "s3:///"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		a, err := s3.ParseAddress(text)
+		a, err := s3.ParseURL(text)
 		if err != nil {
-			if a != (s3.Address{}) {
+			if a != (s3.URL{}) {
 				t.Errorf("%q gives %+v and %v", text, a, err)
 			}
 			return
@@ -59,7 +59,7 @@ func FuzzParseAddress(f *testing.F) {
 		if a.Prefix != "" && !strings.HasSuffix(a.Prefix, "/") || strings.Contains(a.Bucket, "/") {
 			t.Errorf("%q is %+v", text, a)
 		}
-		if again, err := s3.ParseAddress(a.String()); err != nil || again != a {
+		if again, err := s3.ParseURL(a.String()); err != nil || again != a {
 			t.Errorf("%q is read as %+v, and its name as %+v (%v)", text, a, again, err)
 		}
 	})

@@ -36,7 +36,7 @@ func (s *Source) do(ctx context.Context, make func(context.Context) (*http.Reque
 		if err != nil {
 			return retry.Stop(err)
 		}
-		a := &address{*r.URL}
+		a := &contentURL{*r.URL}
 		answer, err := s.web.Do(r)
 		if err != nil {
 			return broken(a, err)

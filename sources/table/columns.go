@@ -26,14 +26,14 @@ const (
 )
 
 // oldURLField is the metadata field of old URLs.
-const oldURLField = "address"
+const oldURLField = "old_url"
 
 // synonyms returns the names of columns by meaning, in the form of squeeze. If several columns have
 // one meaning, the first name in the list wins.
 func synonyms() map[meaning][]string {
 	return map[meaning][]string{
 		isKey:         {"key"},
-		isURL:         {"address", "url", "downloadurl", "fileurl", "asseturl", "originalurl", "secureurl", "sourceurl"},
+		isURL:         {"oldurl", "url", "downloadurl", "fileurl", "asseturl", "originalurl", "secureurl", "sourceurl"},
 		isPath:        {"path", "filepath"},
 		isFolder:      {"folder", "folderpath", "foldername", "assetfolder", "directory"},
 		isName:        {"filename", "originalfilename", "name"},

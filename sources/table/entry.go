@@ -23,9 +23,9 @@ import (
 // An entry is the content of a row.
 type entry struct {
 	key         sources.Key
-	url         *address // nil if the content is a file
-	path        string   // of the file below the root
-	size        int64    // negative if unknown
+	url         *contentURL // nil if the content is a file
+	path        string      // of the file below the root
+	size        int64       // negative if unknown
 	tag         string
 	checksum    checksum
 	contentType string
@@ -133,7 +133,7 @@ func (c columns) entry(values [][]string, isCSV bool) entry {
 // locate sets the place of the content. A file takes precedence, because it needs no request.
 func (e *entry) locate(file, web string) {
 	if web != "" {
-		if e.url = parseAddress(web); e.url == nil && file == "" {
+		if e.url = parseContentURL(web); e.url == nil && file == "" {
 			e.wrong = "the URL must have the form https://host/path, without a user name or a password"
 		}
 	}
@@ -210,7 +210,7 @@ func (e *entry) checksumOf(text string) checksum {
 }
 
 // describing returns the metadata of an object.
-func (c columns) describing(values [][]string, isCSV bool, at *address) map[string][]string {
+func (c columns) describing(values [][]string, isCSV bool, at *contentURL) map[string][]string {
 	all := map[string][]string{}
 	for n, field := range c.fields {
 		for _, v := range values[n] {
@@ -220,7 +220,7 @@ func (c columns) describing(values [][]string, isCSV bool, at *address) map[stri
 			case field == oldURLField:
 				if at != nil {
 					v = at.public()
-				} else if u := parseAddress(v); u != nil {
+				} else if u := parseContentURL(v); u != nil {
 					v = u.public()
 				} else {
 					continue
@@ -236,11 +236,11 @@ func (c columns) describing(values [][]string, isCSV bool, at *address) map[stri
 	return all
 }
 
-// An address is the URL of content.
-type address struct{ url.URL }
+// A contentURL is the URL of content.
+type contentURL struct{ url.URL }
 
-// parseAddress parses a URL. It returns nil for an unsupported one.
-func parseAddress(text string) *address {
+// parseContentURL parses a URL. It returns nil for an unsupported one.
+func parseContentURL(text string) *contentURL {
 	if strings.HasPrefix(text, "//") { // as in web pages
 		text = "https:" + text
 	}
@@ -249,11 +249,11 @@ func parseAddress(text string) *address {
 		return nil
 	}
 	u.Fragment, u.RawFragment = "", ""
-	return &address{*u}
+	return &contentURL{*u}
 }
 
 // host returns the name and the port.
-func (a *address) host() string {
+func (a *contentURL) host() string {
 	port := a.Port()
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[a.Scheme]
@@ -262,7 +262,7 @@ func (a *address) host() string {
 }
 
 // public returns the URL without its signature and the signed parameters.
-func (a *address) public() string {
+func (a *contentURL) public() string {
 	u := a.URL
 	for name := range u.Query() {
 		name = squeeze(name)

@@ -22,14 +22,14 @@ func isServerError(err error) bool {
 }
 
 // broken returns the failure of a network error.
-func broken(a *address, err error) error {
+func broken(a *contentURL, err error) error {
 	f := remote.Unreached(err, retry.Permanent) // other servers may work
 	f.Host = a.Hostname()
 	return f
 }
 
 // refused returns the failure of an unsuccessful response.
-func refused(a *address, answer *http.Response) error {
+func refused(a *contentURL, answer *http.Response) error {
 	f := &remote.Failure{Host: a.Hostname(), Status: answer.StatusCode, Kind: retry.Permanent}
 	f.Err = fmt.Errorf("%d %s", f.Status, http.StatusText(f.Status))
 	switch {
@@ -52,7 +52,7 @@ func refused(a *address, answer *http.Response) error {
 }
 
 // odd returns the failure of an invalid response.
-func odd(a *address, format string, args ...any) error {
+func odd(a *contentURL, format string, args ...any) error {
 	return &remote.Failure{Host: a.Hostname(), Status: http.StatusOK, Err: fmt.Errorf(format, args...), Kind: retry.Permanent}
 }
 

@@ -65,6 +65,6 @@ func check(t *testing.T, e entry) {
 	}
 	u, err := url.Parse(e.url.String())
 	if err != nil || u.User != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		t.Fatalf("the address %q: %v", e.url, err)
+		t.Fatalf("the URL %q: %v", e.url, err)
 	}
 }

@@ -328,7 +328,7 @@ type hosts struct {
 // maxHosts is the maximum number of hosts in an error.
 const maxHosts = 8
 
-func (h *hosts) add(u *address) {
+func (h *hosts) add(u *contentURL) {
 	if u == nil {
 		return
 	}

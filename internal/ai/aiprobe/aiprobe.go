@@ -35,7 +35,7 @@ type Wrap func(http.RoundTripper) http.RoundTripper
 type Options struct {
 	// NewClients makes a client, and one whose token may ask for usage.
 	NewClients func(Wrap) (client, accounts *ai.Client, err error)
-	Service    string // its address, for the profile
+	Service    string // its URL, for the profile
 	// Step is told what is measured next; it may be nil.
 	Step func(what string)
 	// Now is our clock; nil means time.Now.

@@ -37,7 +37,7 @@ type Service struct {
 	NewClient func(t testing.TB, as Caller) *ai.Client
 	// Admin are the scopes of an administrator; none: what takes one is left out.
 	Admin []string
-	// Page is the address of a page that the service can read; empty: such laws are left out.
+	// Page is the URL of a page that the service can read; empty: such laws are left out.
 	Page string
 	// Flagged is a prompt that moderation refuses; empty: that is left out.
 	Flagged string

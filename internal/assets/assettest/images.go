@@ -42,7 +42,7 @@ func imageLaws() []law {
 func testImages(t *testing.T, s *scratch) {
 	a := s.uploadTo(t, assets.Upload{CategoryID: s.category, Filename: "p.png"}, picture(t, 200, 100))
 	if a.ImageURLs["default"] == "" || len(a.ImageURLs) < 2 {
-		t.Errorf("addresses: got %v", a.ImageURLs)
+		t.Errorf("URLs: got %v", a.ImageURLs)
 	}
 	if !slices.Contains([]assets.ProcessingStatus{assets.Queued, assets.Success}, a.Metadata.Status) {
 		t.Errorf("status: got %q", a.Metadata.Status)
@@ -145,11 +145,11 @@ func testRenditions(t *testing.T, s *scratch) {
 	a := s.uploadPhoto(t, 300, 200)
 	for _, width := range []string{"80", "160", "240", "300", "default"} {
 		if a.ImageURLs[width] == "" || len(a.ImageURLs) != 5 {
-			t.Errorf("no address for %s: %v", width, a.ImageURLs)
+			t.Errorf("no URL for %s: %v", width, a.ImageURLs)
 		}
 	}
 	if !strings.HasSuffix(a.ImageURLs["default"], ".jpeg") || !strings.HasSuffix(a.ImageURLs["80"], ".webp") {
-		t.Errorf("addresses %v", a.ImageURLs)
+		t.Errorf("URLs %v", a.ImageURLs)
 	}
 	for _, format := range assets.ImageFormats() {
 		for width, want := range map[int]int{1: 80, 160: 160, 170: 160, 290: 300, 5000: 300} {
@@ -159,8 +159,8 @@ func testRenditions(t *testing.T, s *scratch) {
 			}
 		}
 	}
-	if address, err := a.ImageURL(assets.Rendition{Width: 240}); err != nil || address != a.ImageURLs["240"] {
-		t.Errorf("built %q, %v, want %q", address, err, a.ImageURLs["240"])
+	if url, err := a.ImageURL(assets.Rendition{Width: 240}); err != nil || url != a.ImageURLs["240"] {
+		t.Errorf("built %q, %v, want %q", url, err, a.ImageURLs["240"])
 	}
 }
 

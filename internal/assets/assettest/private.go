@@ -34,9 +34,9 @@ func testPrivateFiles(t *testing.T, s *scratch) {
 }
 
 // visit asks for a file as a browser does that knows nothing but a cookie.
-func visit(t *testing.T, address string, cookie *http.Cookie) (status int, text string) {
+func visit(t *testing.T, url string, cookie *http.Cookie) (status int, text string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

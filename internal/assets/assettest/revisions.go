@@ -56,9 +56,9 @@ func (s *scratch) revised(t *testing.T) (a assets.Asset, current, old assets.Rev
 	return a, all[i], all[1-i]
 }
 
-func (s *scratch) content(t *testing.T, address string) string {
+func (s *scratch) content(t *testing.T, url string) string {
 	t.Helper()
-	body, _, err := s.Download(t.Context(), address, 0)
+	body, _, err := s.Download(t.Context(), url, 0)
 	return text(t, body, err)
 }
 
@@ -103,7 +103,7 @@ func testReplaceImage(t *testing.T, s *scratch) {
 		t.Fatal(err)
 	}
 	if got.ImageURLs["400"] == "" || got.ImageURLs["200"] != "" && a.ImageURLs["400"] != "" {
-		t.Errorf("addresses: got %v, were %v", got.ImageURLs, a.ImageURLs)
+		t.Errorf("URLs: got %v, were %v", got.ImageURLs, a.ImageURLs)
 	}
 	got = s.processed(t, a.ID)
 	if got.Metadata.Status != assets.Success || got.Metadata.Width != 400 {

@@ -204,7 +204,7 @@ func testUpdate(t *testing.T, s *scratch) {
 		t.Errorf("got %+v", got)
 	}
 	if got.URL != a.URL || !got.UploadedAt.Equal(a.UploadedAt) {
-		t.Errorf("address or time of upload changed: %+v, was %+v", got, a)
+		t.Errorf("URL or time of upload changed: %+v, was %+v", got, a)
 	}
 	got, err = s.Update(t.Context(), a.ID, assets.Changes{Tags: &[]string{}})
 	if err != nil {

@@ -182,8 +182,8 @@ func showAnswer(f *command.Factory, answer *ai.Stream, modifications bool) error
 		return exit.With(exit.CodeError, ai.ErrEmpty, "repeat the command, or use another model with --ai-model")
 	}
 	f.Out.Stream(shown.End() + "\n")
-	for _, address := range line.Sources {
-		f.Out.Printf("Source: %s", ui.Sanitize(address))
+	for _, url := range line.Sources {
+		f.Out.Printf("Source: %s", ui.Sanitize(url))
 	}
 	line.Text = text.String()
 	f.Out.Event("answer", line)

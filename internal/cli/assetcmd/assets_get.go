@@ -90,7 +90,7 @@ func showAsset(f *command.Factory, asset assets.Asset) {
 			facts = append(facts, event.Fact{Name: "attributes", Value: string(text)})
 		}
 	}
-	facts = append(facts, event.Fact{Name: "processing", Value: string(m.Status)}, event.Fact{Name: "address", Value: asset.URL})
+	facts = append(facts, event.Fact{Name: "processing", Value: string(m.Status)}, event.Fact{Name: "URL", Value: asset.URL})
 	var known []event.Fact
 	for _, fact := range facts {
 		if fact.Value != "" {

@@ -113,14 +113,14 @@ func showImage(ctx context.Context, f *command.Factory, c *assets.Client, asset 
 	case r.Width == 0:
 		return exit.Usage(fmt.Errorf("the width of %s is still unknown", asset.ID), "add --width, or wait until the service has processed the image")
 	}
-	address, err := asset.ImageURL(r)
+	imageURL, err := asset.ImageURL(r)
 	if err != nil {
 		return err
 	}
 	if to.file == "" {
-		f.Out.Printf("%s", address)
+		f.Out.Printf("%s", imageURL)
 		line := assetLine(asset, "")
-		line.URL = address
+		line.URL = imageURL
 		f.Out.Event("asset", line)
 		return nil
 	}
@@ -128,7 +128,7 @@ func showImage(ctx context.Context, f *command.Factory, c *assets.Client, asset 
 	if err != nil {
 		return err
 	}
-	asset.URL = address // of the rendition
+	asset.URL = imageURL // of the rendition
 	path, err := save(f, body, size, asset.Name+"."+string(r.Format), to, asset)
 	if err == nil && path != "" {
 		noteSize(f, path, r)

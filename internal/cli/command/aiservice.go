@@ -173,19 +173,19 @@ func (f *Factory) aiClient(o ai.Options, tokens token.Source) (*ai.Client, error
 
 // aiQuota returns the rate limits of the service: those of the vendor at its own hosts, and none
 // elsewhere, unless the settings say otherwise.
-func (f *Factory) aiQuota(address string) *ai.Quota {
-	if !f.isLimited(address) {
+func (f *Factory) aiQuota(rawURL string) *ai.Quota {
+	if !f.isLimited(rawURL) {
 		return nil
 	}
 	return ai.NewQuota(ai.SaaSLimits(), clock.Now)
 }
 
 // isLimited reports whether the rate limits of the vendor apply.
-func (f *Factory) isLimited(address string) bool {
+func (f *Factory) isLimited(rawURL string) bool {
 	if f.Settings.AILimits != "auto" {
 		return f.Settings.AILimits == "saas"
 	}
-	u, err := url.Parse(address)
+	u, err := url.Parse(rawURL)
 	if err != nil {
 		return false
 	}
@@ -208,11 +208,11 @@ func (f *Factory) reachAI(ctx context.Context, at config.AIService, scopes []str
 	acc.transport = ai.NewTransport(trust) // with long timeouts for models
 	switch {
 	case !at.TokenURL.IsZero():
-		address, err := at.TokenURL.Resolve(ctx, warn)
+		rawURL, err := at.TokenURL.Resolve(ctx, warn)
 		if err != nil {
 			return acc, err
 		}
-		acc.tokens, err = f.tokenEndpoint(address, acc.transport)
+		acc.tokens, err = f.tokenEndpoint(rawURL, acc.transport)
 		acc.admin = acc.tokens
 		return acc, err
 	case at.TokenCommand != "":
@@ -252,10 +252,10 @@ func (f *Factory) mintAI(acc *aiAccess, key token.Secret, environment, user stri
 	return nil
 }
 
-func (f *Factory) tokenEndpoint(address token.Secret, transport http.RoundTripper) (token.Source, error) {
-	e, err := token.NewEndpoint(address, token.EndpointOptions{Transport: transport, AllowHTTP: f.Settings.AllowHTTP, Now: clock.Now})
+func (f *Factory) tokenEndpoint(rawURL token.Secret, transport http.RoundTripper) (token.Source, error) {
+	e, err := token.NewEndpoint(rawURL, token.EndpointOptions{Transport: transport, AllowHTTP: f.Settings.AllowHTTP, Now: clock.Now})
 	if err != nil {
-		return nil, exit.Usage(err, "ASSETFERRY_AI_TOKEN_URL is the address that answers with a token")
+		return nil, exit.Usage(err, "ASSETFERRY_AI_TOKEN_URL is the URL that returns a token")
 	}
 	return e, nil
 }
@@ -281,12 +281,12 @@ func (f *Factory) startEmbeddedAI(ctx context.Context, at config.AIService, scop
 	if err != nil {
 		return acc, err
 	}
-	address, stop, err := Serve(ctx, s, "127.0.0.1:0")
+	rawURL, stop, err := Serve(ctx, s, "127.0.0.1:0")
 	if err != nil {
 		return acc, err
 	}
 	f.CloseLater(stop)
-	acc.url = address
+	acc.url = rawURL
 	return acc, nil
 }
 

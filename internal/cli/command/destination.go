@@ -308,11 +308,11 @@ func OtherDestination(run, wroteTo string, dest *Destination) error {
 }
 
 // Current returns the URL of an asset now: the embedded sandbox has another port each time.
-func (d *Destination) Current(address string) string {
-	u, err := url.Parse(address)
+func (d *Destination) Current(rawURL string) string {
+	u, err := url.Parse(rawURL)
 	here, herr := url.Parse(d.URL)
 	if !d.embedded || err != nil || herr != nil {
-		return address
+		return rawURL
 	}
 	u.Scheme, u.Host = here.Scheme, here.Host
 	return u.String()

@@ -103,7 +103,7 @@ func sameSource(one, other string) bool {
 		other, errOther := TableName(other)
 		return errOne == nil && errOther == nil && one == other
 	}
-	if config.IsAddress(one) || config.IsAddress(other) {
+	if config.IsURL(one) || config.IsURL(other) {
 		return one == other
 	}
 	one, errOne := filepath.Abs(one)

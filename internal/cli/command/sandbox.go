@@ -38,7 +38,7 @@ func (f *Factory) SecureSandbox(dir string) error {
 	return nil
 }
 
-// StartSandbox serves a sandbox at an address until it is stopped.
+// StartSandbox serves a sandbox at a listen address until it is stopped.
 func StartSandbox(ctx context.Context, o sandbox.Options, listen string) (url string, stop func() error, err error) {
 	o.Now = clock.Now
 	s, err := sandbox.New(o)
@@ -54,7 +54,7 @@ type standIn interface {
 	Close() error
 }
 
-// Serve serves a stand-in at an address until it is stopped.
+// Serve serves a stand-in at a listen address until it is stopped.
 func Serve(ctx context.Context, s standIn, listen string) (url string, stop func() error, err error) {
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
@@ -83,7 +83,7 @@ func ReadProfile(flag, path string) (profile.Profile, error) {
 	return p, nil
 }
 
-// IsLoopback reports whether an address is reachable from this machine only.
+// IsLoopback reports whether a listen address is reachable from this machine only.
 func IsLoopback(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	ip := net.ParseIP(host)

@@ -31,9 +31,9 @@ type kind struct {
 	prefixes []string
 	// name returns the name of the source in the state database; empty if only the service knows
 	// it. Its error never contains the URL, which may contain a password.
-	name func(address string) (string, error)
+	name func(url string) (string, error)
 	hint string // the form of the URL
-	open func(f *Factory, ctx context.Context, address string) (sources.Source, string, error)
+	open func(f *Factory, ctx context.Context, url string) (sources.Source, string, error)
 }
 
 func kinds() []kind {
@@ -46,54 +46,54 @@ func kinds() []kind {
 }
 
 // kindOf returns the kind of a source by its URL.
-func kindOf(address string) (kind, error) {
+func kindOf(url string) (kind, error) {
 	for _, k := range kinds() {
 		for _, prefix := range k.prefixes {
-			if strings.HasPrefix(address, prefix) {
+			if strings.HasPrefix(url, prefix) {
 				return k, nil
 			}
 		}
 	}
-	scheme, _, _ := strings.Cut(address, "://") // the rest may contain a password
+	scheme, _, _ := strings.Cut(url, "://") // the rest may contain a password
 	return kind{}, fmt.Errorf("unknown kind of source %q", scheme)
 }
 
 // OpenSource opens a source, and returns its name in the state database. The source skips the paths
 // to exclude.
-func (f *Factory) OpenSource(ctx context.Context, address string, exclude []string) (sources.Source, string, error) {
-	if address == "" {
+func (f *Factory) OpenSource(ctx context.Context, url string, exclude []string) (sources.Source, string, error) {
+	if url == "" {
 		return nil, "", exit.Usage(errors.New("SOURCE is empty"), KindsOfSources+"; for the current directory write .")
 	}
-	if config.IsAddress(address) {
-		k, err := kindOf(address)
+	if config.IsURL(url) {
+		k, err := kindOf(url)
 		if err != nil {
 			return nil, "", exit.Usage(err, KindsOfSources)
 		}
-		return k.open(f, ctx, address)
+		return k.open(f, ctx, url)
 	}
 	links := local.Skip
 	if f.Settings.Symlinks == "follow" {
 		links = local.Follow
 	}
-	s, err := local.New(address, local.Options{Symlinks: links, Exclude: exclude, Marker: datadir.MarkerFile})
+	s, err := local.New(url, local.Options{Symlinks: links, Exclude: exclude, Marker: datadir.MarkerFile})
 	if err != nil {
 		return nil, "", err
 	}
 	return s, s.Identity(), nil
 }
 
-// CheckAddress is an error for a URL that no source can have.
-func CheckAddress(address string) error {
-	k, err := kindOf(address)
+// CheckURL is an error for a URL that no source can have.
+func CheckURL(url string) error {
+	k, err := kindOf(url)
 	if err == nil {
-		_, err = k.name(address)
+		_, err = k.name(url)
 	}
 	return err
 }
 
 // NameOf returns the name of a source in the state database; empty if only the service knows it.
 func NameOf(source string) (string, error) {
-	if !config.IsAddress(source) {
+	if !config.IsURL(source) {
 		return filepath.Abs(source)
 	}
 	k, err := kindOf(source)
@@ -102,7 +102,7 @@ func NameOf(source string) (string, error) {
 	}
 	name, err := k.name(source)
 	if err != nil {
-		return "", badAddress(err, k.hint)
+		return "", badURL(err, k.hint)
 	}
 	return name, nil
 }
@@ -118,36 +118,36 @@ func (f *Factory) SourceName(ctx context.Context, source string) (string, error)
 	return NameOf(source)
 }
 
-func badAddress(err error, hint string) error {
+func badURL(err error, hint string) error {
 	return exit.Usage(fmt.Errorf("source: %w", err), hint)
 }
 
 const bucketHint = "write s3://bucket or s3://bucket/prefix; see assetferry help s3"
 
-// BadAddress is the error of an invalid URL of a bucket.
-func BadAddress(err error) error {
-	return badAddress(err, bucketHint)
+// BadURL is the error of an invalid URL of a bucket.
+func BadURL(err error) error {
+	return badURL(err, bucketHint)
 }
 
 func bucketName(text string) (string, error) {
-	address, err := s3.ParseAddress(text)
+	url, err := s3.ParseURL(text)
 	if err != nil {
 		return "", err
 	}
-	return address.String(), nil
+	return url.String(), nil
 }
 
 // openBucket opens a bucket. Region, profile and credentials come from the usual settings of AWS.
 func (f *Factory) openBucket(ctx context.Context, text string) (sources.Source, string, error) {
-	address, err := s3.ParseAddress(text)
+	url, err := s3.ParseURL(text)
 	if err != nil {
-		return nil, "", BadAddress(err)
+		return nil, "", BadURL(err)
 	}
 	o, err := f.BucketOptions()
 	if err != nil {
 		return nil, "", err
 	}
-	s, err := s3.New(ctx, address, o)
+	s, err := s3.New(ctx, url, o)
 	if err != nil {
 		return nil, "", err
 	}

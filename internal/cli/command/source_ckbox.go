@@ -15,19 +15,19 @@ import (
 const workspaceHint = "write ckbox://NAME with the name of a destination or the ID of an environment; add /WORKSPACE for another workspace than the default one; see assetferry help sources"
 
 // Workspace returns the access to the workspace at a URL.
-func (f *Factory) Workspace(address string) (config.Destination, error) {
-	at, err := config.ParseWorkspaceAddress(strings.TrimPrefix(address, ckbox.Scheme+"://"))
+func (f *Factory) Workspace(url string) (config.Destination, error) {
+	at, err := config.ParseWorkspaceURL(strings.TrimPrefix(url, ckbox.Scheme+"://"))
 	if err != nil {
-		return config.Destination{}, badAddress(err, workspaceHint)
+		return config.Destination{}, badURL(err, workspaceHint)
 	}
 	return f.Settings.SourceWorkspace(at)
 }
 
 // openWorkspace opens a workspace as a source, once per command, because its key may need an
 // answer. The client cannot write.
-func (f *Factory) openWorkspace(ctx context.Context, address string) (sources.Source, string, error) {
+func (f *Factory) openWorkspace(ctx context.Context, url string) (sources.Source, string, error) {
 	if f.read == nil {
-		d, err := f.Workspace(address)
+		d, err := f.Workspace(url)
 		if err != nil {
 			return nil, "", err
 		}
@@ -51,14 +51,14 @@ func Library(d *Destination) *ckbox.Source {
 }
 
 // nameOfNoWorkspace only checks a URL: workspaceName returns the name.
-func nameOfNoWorkspace(address string) (string, error) {
-	_, err := config.ParseWorkspaceAddress(strings.TrimPrefix(address, ckbox.Scheme+"://"))
+func nameOfNoWorkspace(url string) (string, error) {
+	_, err := config.ParseWorkspaceURL(strings.TrimPrefix(url, ckbox.Scheme+"://"))
 	return "", err
 }
 
 // workspaceName returns the name of a workspace in the state database.
-func (f *Factory) workspaceName(ctx context.Context, address string) (string, error) {
-	d, err := f.Workspace(address)
+func (f *Factory) workspaceName(ctx context.Context, url string) (string, error) {
+	d, err := f.Workspace(url)
 	if err != nil {
 		return "", err
 	}
@@ -84,8 +84,8 @@ func (f *Factory) workspaceName(ctx context.Context, address string) (string, er
 }
 
 // InheritWorkspace adds the access to a workspace to an inheritance.
-func (f *Factory) InheritWorkspace(i config.Inheritance, address string) (config.Inheritance, error) {
-	d, err := f.Workspace(address)
+func (f *Factory) InheritWorkspace(i config.Inheritance, url string) (config.Inheritance, error) {
+	d, err := f.Workspace(url)
 	if err != nil {
 		return i, err
 	}

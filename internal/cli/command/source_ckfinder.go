@@ -16,21 +16,21 @@ import (
 const connectorHint = "write ckfinder+https://www.example.com/ckfinder/connector; add ?type=Images&currentFolder=/logos/ for a part of it; see assetferry help sources"
 
 func connectorName(source string) (string, error) {
-	address, err := ckfinder.ParseAddress(source)
+	url, err := ckfinder.ParseURL(source)
 	if err != nil {
 		return "", err
 	}
-	return address.String(), nil
+	return url.String(), nil
 }
 
 // openConnector opens a CKFinder connector as a source. It sends no request.
 func (f *Factory) openConnector(ctx context.Context, source string) (sources.Source, string, error) {
-	address, err := ckfinder.ParseAddress(source)
+	url, err := ckfinder.ParseURL(source)
 	if err != nil {
-		return nil, "", badAddress(err, connectorHint)
+		return nil, "", badURL(err, connectorHint)
 	}
-	if address.IsPlain() && !f.Settings.AllowHTTP {
-		return nil, "", badAddress(remote.ErrPlain, "write ckfinder+https://, or add --allow-http for a trusted network")
+	if url.IsPlain() && !f.Settings.AllowHTTP {
+		return nil, "", badURL(remote.ErrPlain, "write ckfinder+https://, or add --allow-http for a trusted network")
 	}
 	o := ckfinder.Options{AllowHTTP: f.Settings.AllowHTTP}
 	if o.Headers, err = f.sourceHeaders(ctx); err != nil {
@@ -39,7 +39,7 @@ func (f *Factory) openConnector(ctx context.Context, source string) (sources.Sou
 	if o.TLS, err = Trusting(f.Settings.CAFile); err != nil {
 		return nil, "", err
 	}
-	s := ckfinder.New(address, o)
+	s := ckfinder.New(url, o)
 	f.CloseLater(func() error { s.CloseIdleConnections(); return nil })
 	return s, s.Identity(), nil
 }

@@ -50,7 +50,7 @@ const tableHint = "write table:export.csv; see assetferry help sources"
 func (f *Factory) openTable(ctx context.Context, source string) (sources.Source, string, error) {
 	path, _ := config.TableOf(source)
 	if path == "" {
-		return nil, "", badAddress(errors.New("the path of the table is missing"), tableHint)
+		return nil, "", badURL(errors.New("the path of the table is missing"), tableHint)
 	}
 	c := f.Settings
 	o := table.Options{Root: c.TableRoot, Check: c.TableCheck, Hosts: c.SourceHosts, AllowHTTP: c.AllowHTTP, AllowPrivate: c.AllowPrivateNetworks,

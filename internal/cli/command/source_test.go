@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Each kind of source has a name for its address, an error that keeps a secret, and a word in
+// Each kind of source has a name for its URL, an error that keeps a secret, and a word in
 // what a person is told who names none of them.
 func TestKindsOfSources(t *testing.T) {
 	table, err := filepath.Abs("export.csv")
@@ -38,9 +38,9 @@ func TestKindsOfSources(t *testing.T) {
 			}
 		}
 	}
-	for _, address := range []string{"s3://", "s3://user:hush@bucket", "ckbox://", "ckfinder+https://user:hush@host/c", "dav://user:hush@host/"} {
-		if _, err := NameOf(address); err == nil || CheckAddress(address) == nil || strings.Contains(err.Error(), "hush") {
-			t.Errorf("%s: %v", address, err)
+	for _, url := range []string{"s3://", "s3://user:hush@bucket", "ckbox://", "ckfinder+https://user:hush@host/c", "dav://user:hush@host/"} {
+		if _, err := NameOf(url); err == nil || CheckURL(url) == nil || strings.Contains(err.Error(), "hush") {
+			t.Errorf("%s: %v", url, err)
 		}
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"assetferry/internal/oldurl"
 )
 
-// AddressRules returns the templates of old URLs: --old-prefix, or else those of the configuration,
+// OldURLTemplates returns the templates of old URLs: --old-prefix, or else those of the configuration,
 // or else a slash before each key.
-func (f *Factory) AddressRules(prefix string) ([]*oldurl.Template, error) {
-	if prefix == "" && len(f.Settings.Addresses) > 0 {
-		return f.Settings.Addresses, nil
+func (f *Factory) OldURLTemplates(prefix string) ([]*oldurl.Template, error) {
+	if prefix == "" && len(f.Settings.OldURLs) > 0 {
+		return f.Settings.OldURLs, nil
 	}
 	p, err := oldurl.ParsePrefix(prefix)
 	if err != nil {

@@ -25,13 +25,13 @@ import (
 
 // endpoints are an open source, destination and state database.
 type endpoints struct {
-	source  sources.Source
-	address string // path or URL of the source
-	dest    *command.Destination
-	store   *state.Store
-	pair    state.Pair
-	rules   migrate.Rules
-	asked   outcome.Asked
+	source sources.Source
+	url    string // path or URL of the source
+	dest   *command.Destination
+	store  *state.Store
+	pair   state.Pair
+	rules  migrate.Rules
+	asked  outcome.Asked
 
 	metadata *metadata.Table     // nil if there is none
 	tableSum string              // checksum of its file
@@ -42,14 +42,14 @@ type endpoints struct {
 
 // openEndpoints opens everything that plan and migrate need. The source comes first, so that a
 // wrong path is reported before any request. An approved plan has its own rules.
-func openEndpoints(ctx context.Context, f *command.Factory, cmd *cobra.Command, address string, approved *approvedPlan, o SyncOptions, readOnly bool) (s *endpoints, err error) {
+func openEndpoints(ctx context.Context, f *command.Factory, cmd *cobra.Command, url string, approved *approvedPlan, o SyncOptions, readOnly bool) (s *endpoints, err error) {
 	s = &endpoints{approved: approved, settings: outcome.SettingsOfRun(f, cmd)}
 	if approved != nil {
 		s.rules = approved.adopt(f)
 	} else if s.rules, err = PlanRules(f, cmd); err != nil {
 		return nil, err
 	}
-	listed, source, err := f.OpenSource(ctx, address, nil)
+	listed, source, err := f.OpenSource(ctx, url, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func openEndpoints(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	if f.Loop != nil {
 		f.Loop.Ignore(own)
 	}
-	if s.source, s.address, err = f.OpenSource(ctx, address, own); err != nil {
+	if s.source, s.url, err = f.OpenSource(ctx, url, own); err != nil {
 		return nil, err
 	}
 	if err := s.notItself(); err != nil {
@@ -80,14 +80,14 @@ func openEndpoints(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	if s.store, err = f.OpenState(ctx, path); err != nil {
 		return nil, err
 	}
-	if s.pair, err = s.store.Pair(ctx, cmp.Or(f.Settings.SourceName, s.address), s.dest.Identity(), s.dest.URL); err != nil {
+	if s.pair, err = s.store.Pair(ctx, cmp.Or(f.Settings.SourceName, s.url), s.dest.Identity(), s.dest.URL); err != nil {
 		return nil, err
 	}
 	f.StartMeter(ctx, s.dest, s.store)
 	if err := s.notePurpose(ctx); err != nil {
 		return nil, err
 	}
-	if s.asked, err = outcome.Asks(f, s.address); err != nil {
+	if s.asked, err = outcome.Asks(f, s.url); err != nil {
 		return nil, err
 	}
 	rules := s.rules
@@ -126,7 +126,7 @@ func complete(ctx context.Context, f *command.Factory, rules *migrate.Rules, sou
 }
 
 // subject returns the subject of an approval for this command.
-func (s *endpoints) subject(ctx context.Context, f *command.Factory, source sources.Source, address string, o SyncOptions) command.Subject {
+func (s *endpoints) subject(ctx context.Context, f *command.Factory, source sources.Source, url string, o SyncOptions) command.Subject {
 	switch {
 	case s.approved != nil:
 		return s.approved.subject(f.Settings.Provenance)
@@ -142,7 +142,7 @@ func (s *endpoints) subject(ctx context.Context, f *command.Factory, source sour
 			s.standing, err = rules.Hash()
 			return rules, err
 		}
-		return syncSubject(f, cmp.Or(f.Settings.SourceName, address), address, rules, o)
+		return syncSubject(f, cmp.Or(f.Settings.SourceName, url), url, rules, o)
 	}
 	return command.Subject{None: "migrate has no plan to approve", SendsNothing: f.Called.Name() == "adopt"}
 }

@@ -119,21 +119,21 @@ func exportAssets(ctx context.Context, f *command.Factory, to string, dryRun boo
 
 // openStore opens the directory or the bucket of an export.
 func openStore(ctx context.Context, f *command.Factory, to string) (store export.Store, place string, err error) {
-	switch scheme, _, isAddress := strings.Cut(to, "://"); {
+	switch scheme, _, isURL := strings.Cut(to, "://"); {
 	case to == "":
 		return nil, "", exit.Usage(errors.New("DIR is empty"), "use a directory, such as ./backup, or a bucket, such as s3://bucket/prefix")
-	case isAddress && scheme != s3.Scheme:
+	case isURL && scheme != s3.Scheme:
 		return nil, "", exit.Usage(fmt.Errorf("export to %q is not possible", scheme), "use a directory, such as ./backup, or a bucket, such as s3://bucket/prefix")
-	case isAddress:
-		address, err := s3.ParseAddress(to)
+	case isURL:
+		url, err := s3.ParseURL(to)
 		if err != nil {
-			return nil, "", command.BadAddress(err)
+			return nil, "", command.BadURL(err)
 		}
 		o, err := f.BucketOptions()
 		if err != nil {
 			return nil, "", err
 		}
-		s, err := s3.NewStore(ctx, address, o)
+		s, err := s3.NewStore(ctx, url, o)
 		if err != nil {
 			return nil, "", err
 		}

@@ -59,13 +59,13 @@ func openMetadata(f *command.Factory) (*metadata.Table, error) {
 	if f.Settings.Metadata == "" {
 		return nil, nil
 	}
-	rules, err := f.AddressRules("")
+	rules, err := f.OldURLTemplates("")
 	if err != nil {
 		return nil, err
 	}
 	t, err := metadata.OpenTable(f.Settings.Metadata, metadata.Terms{
 		Word: f.Settings.NewMapping().Word,
-		Keys: func(address string) []string { return oldurl.Keys(rules, address) },
+		Keys: func(url string) []string { return oldurl.Keys(rules, url) },
 		Same: oldurl.Comparable,
 	})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -174,7 +174,7 @@ func meetAll(ctx context.Context, s *endpoints, run state.Run) error {
 			given, err = metadata.DecodeFound(d.OldURLs)
 		}
 		if err == nil && given != nil {
-			err = meet(metadata.Identity{Key: string(d.Key), Addresses: given.Addresses()})
+			err = meet(metadata.Identity{Key: string(d.Key), OldURLs: given.OldURLs()})
 		}
 		if err != nil {
 			return fmt.Errorf("look for old URLs: %w", err)

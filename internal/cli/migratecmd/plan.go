@@ -308,7 +308,7 @@ func showDecision(f *command.Factory, l event.Plan) {
 func newPlanner(f *command.Factory, s *endpoints, confirmTimeout time.Duration, retryExhausted bool) *plan.Planner {
 	p := plan.New(s.deps(f, f.Watch()), s.rules)
 	p.RetryExhausted, p.Concurrency, p.FormerAlive = retryExhausted, f.Settings.Concurrency, s.store.FormerAlive()
-	p.SourceLocation, p.Metadata, p.Approval = s.address, s.tableSum, s.approved.engine()
+	p.SourceLocation, p.Metadata, p.Approval = s.url, s.tableSum, s.approved.engine()
 	_, p.ResponseTimeout = confirmTimeouts(confirmTimeout, s.dest.Profile.ListingDelay)
 	return p
 }

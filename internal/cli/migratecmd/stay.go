@@ -65,7 +65,7 @@ func stay(ctx context.Context, f *command.Factory, cmd *cobra.Command, source st
 
 // mayStay refuses flags that exclude repeated runs.
 func mayStay(cmd *cobra.Command, source string, o StayOptions) error {
-	if o.watch && config.IsAddress(source) {
+	if o.watch && config.IsURL(source) {
 		return exit.Usage(errors.New("--watch needs a folder: the system reports no changes of other sources"), "use only --rescan, such as --rescan 15m")
 	}
 	if cmd.Flags().Changed("rescan") && o.rescan < time.Second {
@@ -76,7 +76,7 @@ func mayStay(cmd *cobra.Command, source string, o StayOptions) error {
 			return exit.Usage(fmt.Errorf("--%s is for a single run, not for --watch or --rescan", once), fmt.Sprintf("run it once with --%s, then without", once))
 		}
 	}
-	if !config.IsAddress(source) { // later runs wait for a missing disk; a missing path now is an error
+	if !config.IsURL(source) { // later runs wait for a missing disk; a missing path now is an error
 		if info, err := os.Stat(source); err != nil || !info.IsDir() {
 			return exit.With(exit.CodeError, fmt.Errorf("folder %s does not exist", ui.Sanitize(source)), "check the path, and that the disk is mounted")
 		}

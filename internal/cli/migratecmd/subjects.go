@@ -60,7 +60,7 @@ func undoSubject(run string) command.Subject {
 
 // syncSubject returns a sync with its rules and limits as the subject of a standing approval. It
 // reads the rules only if an approval is needed.
-func syncSubject(f *command.Factory, source, address string, ruled func() (migrate.Rules, error), o SyncOptions) command.Subject {
+func syncSubject(f *command.Factory, source, url string, ruled func() (migrate.Rules, error), o SyncOptions) command.Subject {
 	now := func() (*approval.SyncRequest, error) {
 		rules, err := ruled()
 		if err != nil {
@@ -69,7 +69,7 @@ func syncSubject(f *command.Factory, source, address string, ruled func() (migra
 		hash, err := rules.Hash()
 		g := safetyChecks(f, o)
 		return &approval.SyncRequest{
-			RulesHash: hash, Rules: slices.Concat(rules.Lines(), describingLines(f), reachingLines(f, address)), Mapping: f.Settings.Mapping.Lines(),
+			RulesHash: hash, Rules: slices.Concat(rules.Lines(), describingLines(f), reachingLines(f, url)), Mapping: f.Settings.Mapping.Lines(),
 			Limits: approval.Limits{
 				MaxDelete: g.MaxDelete, MaxDeletePercent: g.MaxDeletePercent, AcceptDeletes: g.AcceptDeletes,
 				MaxChanges: g.MaxChanges, MaxChangesPercent: g.MaxChangesPercent, AcceptChanges: g.AcceptChanges, AcceptRules: g.AcceptRules, Sentinel: string(g.Sentinel),
@@ -78,7 +78,7 @@ func syncSubject(f *command.Factory, source, address string, ruled func() (migra
 	}
 	return command.Subject{
 		Fill: func(r *approval.Request) (err error) {
-			r.Kind, r.Source, r.SourceURL = approval.KindSync, approval.Text(source), approval.Text(address)
+			r.Kind, r.Source, r.SourceURL = approval.KindSync, approval.Text(source), approval.Text(url)
 			r.Sync, err = now()
 			return err
 		},
@@ -90,7 +90,7 @@ func syncSubject(f *command.Factory, source, address string, ruled func() (migra
 			if err != nil {
 				return nil, err
 			}
-			if string(r.Source) != source || string(r.SourceURL) != address {
+			if string(r.Source) != source || string(r.SourceURL) != url {
 				differs = append(differs, "another source, "+string(r.SourceURL))
 			}
 			if r.Sync.RulesHash != is.RulesHash || !slices.Equal(r.Sync.Rules, is.Rules) || !slices.Equal(r.Sync.Mapping, is.Mapping) {
@@ -115,10 +115,10 @@ func describingLines(f *command.Factory) []string {
 }
 
 // reachingLines returns the settings that decide what the URL of a source leads to.
-func reachingLines(f *command.Factory, address string) (lines []string) {
+func reachingLines(f *command.Factory, url string) (lines []string) {
 	c := f.Settings
 	switch {
-	case strings.HasPrefix(address, s3.Scheme+"://"):
+	case strings.HasPrefix(url, s3.Scheme+"://"):
 		endpoint := c.Endpoint
 		for _, name := range []string{"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"} { // the AWS SDK reads them
 			if value, _ := f.Lookup(name); endpoint == "" {
@@ -128,7 +128,7 @@ func reachingLines(f *command.Factory, address string) (lines []string) {
 		if endpoint != "" {
 			lines = append(lines, "endpoint: "+endpoint)
 		}
-	case strings.HasPrefix(address, table.Scheme+":"):
+	case strings.HasPrefix(url, table.Scheme+":"):
 		if c.TableRoot != "" {
 			lines = append(lines, "table_root: "+c.TableRoot)
 		}

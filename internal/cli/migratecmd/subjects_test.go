@@ -9,15 +9,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A standing approval says where a source is read, also where its address does not.
+// A standing approval says where a source is read, also where its URL does not.
 func TestReachingLines(t *testing.T) {
 	variables := map[string]string{}
 	f := command.New(command.Environment{Lookup: func(name string) (string, bool) { v, ok := variables[name]; return v, ok }}, false)
 	for _, c := range []struct {
-		name, address string
-		settings      config.Settings
-		variables     map[string]string
-		want          []string
+		name, url string
+		settings  config.Settings
+		variables map[string]string
+		want      []string
 	}{
 		{"a folder", "/photos", config.Settings{Endpoint: "https://s3.example.com", TableRoot: "/files"}, nil, nil},
 		{"a bucket at AWS", "s3://photos", config.Settings{}, nil, nil},
@@ -31,7 +31,7 @@ func TestReachingLines(t *testing.T) {
 			[]string{"table_root: /files", `table_columns: ["url=URL"]`}},
 	} {
 		f.Settings, variables = &c.settings, c.variables
-		if diff := cmp.Diff(c.want, reachingLines(f, c.address)); diff != "" {
+		if diff := cmp.Diff(c.want, reachingLines(f, c.url)); diff != "" {
 			t.Errorf("%s:\n%s", c.name, diff)
 		}
 	}

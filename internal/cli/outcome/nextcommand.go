@@ -52,9 +52,9 @@ func CommandOf(f *command.Factory, run state.Run, change func(command *string, r
 	}
 	source, flags := run.Pair.Source, append(append(flagsOf(f, run, command), RuleSwitches(f, rules)...), more...)
 	named := cmp.Or(askedBy(run).Source, source)
-	if !config.IsAddress(source) && !filepath.IsAbs(source) || named != source {
+	if !config.IsURL(source) && !filepath.IsAbs(source) || named != source {
 		flags = append(flags, differing(f, "source-name", source, f.Settings.SourceName)...)
-		if source = "SOURCE"; config.IsAddress(named) || filepath.IsAbs(named) {
+		if source = "SOURCE"; config.IsURL(named) || filepath.IsAbs(named) {
 			source = named
 		}
 	}

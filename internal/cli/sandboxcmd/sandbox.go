@@ -135,7 +135,7 @@ func NewCommand(f *command.Factory) *cobra.Command {
 	}
 	c.AddCommand(newStopCommand(f), newStatusCommand(f))
 	flags := c.Flags()
-	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` to listen on (with --data, the default is the previous address)")
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` to listen on (with --data, the default is the previous listen address)")
 	flags.StringVar(&o.data, "data", "", "store all data in this `directory`")
 	flags.BoolVar(&o.fromEnvironment, "credentials-from-env", false, "use the credentials in ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY")
 	flags.BoolVar(&o.noLibrary, "no-library", false, "turn off the library page")

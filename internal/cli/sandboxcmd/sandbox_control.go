@@ -23,14 +23,14 @@ import (
 	"assetferry/internal/ui"
 )
 
-// sandboxPorts are the last addresses of a sandbox with a folder. It uses them again, so that the
+// sandboxPorts are the last listen addresses of a sandbox with a folder. It uses them again, so that the
 // settings of shells stay valid after a restart.
 type sandboxPorts struct {
 	Assets string `json:"assets"`
 	AI     string `json:"ai,omitempty"`
 }
 
-func portsFile(dir string) string { return filepath.Join(dir, "addresses.json") }
+func portsFile(dir string) string { return filepath.Join(dir, "listen.json") }
 
 // readPorts returns the zero value before the first start.
 func readPorts(dir string) (p sandboxPorts, err error) {
@@ -45,13 +45,13 @@ func readPorts(dir string) (p sandboxPorts, err error) {
 		err = json.Unmarshal(text, &p)
 	}
 	if err != nil {
-		return p, exit.With(exit.CodeError, fmt.Errorf("read the addresses of the sandbox in %s: %w", ui.Sanitize(portsFile(dir)), err),
+		return p, exit.With(exit.CodeError, fmt.Errorf("read the listen addresses of the sandbox in %s: %w", ui.Sanitize(portsFile(dir)), err),
 			"delete the file; the sandbox then chooses another port")
 	}
 	return p, nil
 }
 
-// writePorts stores the addresses of the sandbox. A service that is off keeps its previous port.
+// writePorts stores the listen addresses of the sandbox. A service that is off keeps its previous port.
 func writePorts(dir string, p sandboxPorts) error {
 	before, err := readPorts(dir)
 	if err != nil || dir == "" || p == before {
@@ -71,14 +71,14 @@ func writePorts(dir string, p sandboxPorts) error {
 	return os.Rename(draft, portsFile(dir))
 }
 
-// listenAgain starts a service at its previous address, unless a flag sets another one.
+// listenAgain starts a service at its previous listen address, unless a flag sets another one.
 func listenAgain(flag, chosen, before string, changed bool, start func(string) error) error {
 	if changed || before == "" {
 		return start(chosen)
 	}
 	err := start(before)
 	if _, taken := errors.AsType[*net.OpError](err); taken {
-		return exit.With(exit.CodeError, fmt.Errorf("the previous address of this sandbox, %s, cannot be used: %w", before, err),
+		return exit.With(exit.CodeError, fmt.Errorf("the previous listen address of this sandbox, %s, cannot be used: %w", before, err),
 			"stop the program that uses it, or add --"+flag+" 127.0.0.1:0 for another port; then shells need the new URL")
 	}
 	return err
@@ -205,7 +205,7 @@ func controlSandbox(f *command.Factory, data string, order func(sandbox.Control)
 	return c, err
 }
 
-// isThisMachine reports whether host is an address of this machine.
+// isThisMachine reports whether host is a local address of this machine.
 func isThisMachine(host string) bool {
 	ip := net.ParseIP(host)
 	if ip == nil || ip.IsLoopback() || ip.IsUnspecified() {

@@ -140,7 +140,7 @@ func printLine(f *command.Factory, job *schedule.Job) error {
 	f.Out.Printf("# %s: a line for crontab -e", ui.Sanitize(job.About))
 	f.Out.Printf("%s", line)
 	printNotes(f, job.Before())
-	f.Out.Notef("Cron mails the output of a command, and a successful sync prints none; set the address with MAILTO=... above the line. Exit code 7 (limit or time window) counts as success.")
+	f.Out.Notef("Cron mails the output of a command, and a successful sync prints none; set the e-mail address with MAILTO=... above the line. Exit code 7 (limit or time window) counts as success.")
 	return nil
 }
 

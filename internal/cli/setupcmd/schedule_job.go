@@ -59,7 +59,7 @@ func scheduledJob(ctx context.Context, f *command.Factory, cmd *cobra.Command, s
 // wholeSource returns the absolute path of a source, which must exist: a mistake shows now and not
 // in a scheduled run.
 func wholeSource(ctx context.Context, f *command.Factory, source string) (string, error) {
-	if !config.IsAddress(source) {
+	if !config.IsURL(source) {
 		_, identity, err := f.OpenSource(ctx, source, nil)
 		return identity, err
 	}

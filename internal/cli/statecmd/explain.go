@@ -49,11 +49,11 @@ Explain reads only the state database.
 			if err != nil {
 				return err
 			}
-			rules, err := f.AddressRules("")
+			rules, err := f.OldURLTemplates("")
 			if err != nil {
 				return err
 			}
-			e := &explain.Explainer{Store: store, Mapping: f.Settings.NewMapping, Rules: rules, HasRules: len(f.Settings.Addresses) > 0, Advice: advice{f}}
+			e := &explain.Explainer{Store: store, Mapping: f.Settings.NewMapping, Rules: rules, HasRules: len(f.Settings.OldURLs) > 0, Advice: advice{f}}
 			if conflicts {
 				return showDisagreements(ctx, f, e)
 			}

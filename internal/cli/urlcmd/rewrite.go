@@ -190,16 +190,16 @@ func openRewriteRedirects(ctx context.Context, f *command.Factory, cmd *cobra.Co
 // rewriteRules returns the templates of old URLs. Unlike urls, rewrite has no default: a
 // key without a prefix cannot be found in a text.
 func rewriteRules(f *command.Factory, prefixes []string) ([]*oldurl.Template, error) {
-	if len(prefixes) == 0 && len(f.Settings.Addresses) == 0 {
+	if len(prefixes) == 0 && len(f.Settings.OldURLs) == 0 {
 		return nil, exit.Usage(errors.New("the beginning of old URLs is missing"),
-			"add --old-prefix https://old.example.com/files/, addresses in assetferry.yaml, or --map FILE")
+			"add --old-prefix https://old.example.com/files/, old_urls in assetferry.yaml, or --map FILE")
 	}
 	if len(prefixes) == 0 {
-		return f.Settings.Addresses, nil
+		return f.Settings.OldURLs, nil
 	}
 	var all []*oldurl.Template
 	for _, text := range prefixes {
-		rules, err := f.AddressRules(text)
+		rules, err := f.OldURLTemplates(text)
 		if err != nil {
 			return nil, err
 		}
@@ -244,11 +244,11 @@ func (w *rewriting) Restored(path string) { w.Out.Printf("%s", ui.Sanitize(path)
 func (w *rewriting) Spot(name string, s rewrite.Spot) {
 	if s.Kind == rewrite.Left {
 		if w.kept++; keptText[s.Why] != "" && (w.kept <= listedBriefly || w.Out.Verbose()) {
-			w.Out.Notef("Unchanged: %s:%d: %s %s", ui.Sanitize(name), s.Line, ui.Sanitize(s.Address), keptText[s.Why])
+			w.Out.Notef("Unchanged: %s:%d: %s %s", ui.Sanitize(name), s.Line, ui.Sanitize(s.URL), keptText[s.Why])
 		}
 	}
 	if s.New != nil {
-		w.Out.Event("change", event.Change{File: name, Line: s.Line, Old: string(s.Old), New: string(s.New), URL: s.Address})
+		w.Out.Event("change", event.Change{File: name, Line: s.Line, Old: string(s.Old), New: string(s.New), URL: s.URL})
 	}
 }
 

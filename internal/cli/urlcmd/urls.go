@@ -125,7 +125,7 @@ func (j urlsJob) toStdout() bool { return j.output == "" || j.output == "-" }
 // writeURLs writes the map.
 func writeURLs(ctx context.Context, f *command.Factory, cmd *cobra.Command, job urlsJob) error {
 	f.Summary = &event.Summary{Command: "urls", URLs: &event.URLs{}}
-	rules, err := f.AddressRules(job.prefix)
+	rules, err := f.OldURLTemplates(job.prefix)
 	if err != nil {
 		return err
 	}

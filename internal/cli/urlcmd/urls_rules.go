@@ -9,7 +9,7 @@ import (
 // and those of the image sizes in the configuration.
 func checkedRules(f *command.Factory) []*oldurl.Template {
 	rules := []*oldurl.Template{oldurl.Prefix{}.Template()}
-	for _, r := range f.Settings.Addresses {
+	for _, r := range f.Settings.OldURLs {
 		if r.HasSizes() {
 			rules = append(rules, r)
 		}

@@ -116,16 +116,16 @@ func newCard(n int, r Row) card {
 }
 
 // pictureURL returns the URL of an image, or "" if a page may not show it.
-func pictureURL(address string) template.URL {
-	if strings.HasPrefix(address, "data:image/") || hostOf(address) != "" {
-		return template.URL(address)
+func pictureURL(rawURL string) template.URL {
+	if strings.HasPrefix(rawURL, "data:image/") || hostOf(rawURL) != "" {
+		return template.URL(rawURL)
 	}
 	return ""
 }
 
 // hostOf returns the host of a URL, as a policy names it.
-func hostOf(address string) string {
-	u, err := url.Parse(address)
+func hostOf(rawURL string) string {
+	u, err := url.Parse(rawURL)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.ContainsAny(u.Host, " ;,'\"") {
 		return ""
 	}

@@ -59,12 +59,12 @@ func TestPageForbidsWhatItDoesNotNeed(t *testing.T) {
 }
 
 func TestPageTakesItsPicturesFromImagesOnly(t *testing.T) {
-	for address, want := range map[string]bool{
+	for url, want := range map[string]bool{
 		"data:image/png;base64,AAAA": true, "https://a.example/b.png": true, "http://127.0.0.1:8080/b.png": true,
 		"data:text/html,x": false, "javascript:alert(1)": false, "file:///etc/passwd": false, "//a.example/b.png": false, "https://a;b/c": false, "": false,
 	} {
-		if got := pictureURL(address) != ""; got != want {
-			t.Errorf("%q: %v", address, got)
+		if got := pictureURL(url) != ""; got != want {
+			t.Errorf("%q: %v", url, got)
 		}
 	}
 }

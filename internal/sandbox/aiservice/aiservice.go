@@ -68,7 +68,7 @@ type Options struct {
 	Profile Profile
 	// NoDone leaves out the event that ends a stream, as some versions do.
 	NoDone bool
-	// FetchFrom are the addresses (host:port) that web pages and pictures are fetched
+	// FetchFrom are the network addresses (host:port) that web pages and pictures are fetched
 	// from, besides those of this machine. Everything else is refused, so that nobody
 	// can reach through the stand-in what only its machine can reach.
 	FetchFrom []string

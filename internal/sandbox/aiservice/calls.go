@@ -239,7 +239,7 @@ func (s *Server) process(c *call) ([]answer.Processed, error) {
 	return k.style().Process(in.Prompt, documents, s.pictures(c, in.headers)), nil
 }
 
-// pictures fetches those that documents refer to, with the headers for their addresses.
+// pictures fetches those that documents refer to, with the headers for their URLs.
 func (s *Server) pictures(c *call, headers func(url string) http.Header) func(url string) ([]byte, error) {
 	return func(url string) ([]byte, error) {
 		f, err := s.fetcher.fetch(c.R.Context(), url, headers(url))

@@ -47,7 +47,7 @@ func (s *Server) uploadContextFile(c *call) error {
 	return s.keepContextFile(c, u)
 }
 
-// fetchContextFile takes a file from the web; without a name it has that of its address.
+// fetchContextFile takes a file from the web; without a name it has that of its URL.
 func (s *Server) fetchContextFile(c *call) error {
 	var in struct {
 		URL  string `json:"url"`
@@ -69,8 +69,8 @@ func (s *Server) fetchContextFile(c *call) error {
 	if err != nil {
 		return err
 	}
-	if address, err := url.Parse(in.URL); err == nil && in.Name == "" {
-		in.Name = path.Base(address.Path)
+	if rawURL, err := url.Parse(in.URL); err == nil && in.Name == "" {
+		in.Name = path.Base(rawURL.Path)
 	}
 	return s.keepContextFile(c, upload{name: in.Name, given: f.mediaType, data: f.data})
 }

@@ -29,7 +29,7 @@ const (
 // is not for everybody to reach who can reach the stand-in.
 type fetcher struct{ client *http.Client }
 
-// errElsewhere says that an address is not one to fetch from.
+// errElsewhere reports an IP address that the sandbox does not connect to.
 var errElsewhere = errors.New("the sandbox fetches only from this machine and from permitted hosts")
 
 // reach says where a fetcher may go.
@@ -38,13 +38,13 @@ type reach struct {
 	anywhere bool
 }
 
-// check looks at an address of numbers.
-func (r reach) check(address string) error {
-	host, _, err := net.SplitHostPort(address)
+// check returns errElsewhere for an IP address that is not allowed.
+func (r reach) check(addr string) error {
+	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return err
 	}
-	if r.anywhere || net.ParseIP(host).IsLoopback() || slices.Contains(r.from, address) {
+	if r.anywhere || net.ParseIP(host).IsLoopback() || slices.Contains(r.from, addr) {
 		return nil
 	}
 	return errElsewhere
@@ -53,16 +53,16 @@ func (r reach) check(address string) error {
 func newFetcher(from []string, anywhere bool) *fetcher {
 	r := reach{from, anywhere}
 	free := &net.Dialer{Timeout: fetchTime}
-	// Addresses are looked at after names have been looked up, for every hop: a name
-	// says nothing of where it leads.
-	guarded := &net.Dialer{Timeout: fetchTime, Control: func(_, address string, _ syscall.RawConn) error { return r.check(address) }}
+	// IP addresses are checked after name resolution, for every hop: a name
+	// alone does not show which machine it is.
+	guarded := &net.Dialer{Timeout: fetchTime, Control: func(_, addr string, _ syscall.RawConn) error { return r.check(addr) }}
 	transport := &http.Transport{
 		DisableKeepAlives: true, ResponseHeaderTimeout: fetchTime,
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			if slices.Contains(from, address) { // by its name
-				return free.DialContext(ctx, network, address)
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if slices.Contains(from, addr) { // by its name
+				return free.DialContext(ctx, network, addr)
 			}
-			return guarded.DialContext(ctx, network, address)
+			return guarded.DialContext(ctx, network, addr)
 		},
 	}
 	return &fetcher{&http.Client{Transport: transport, Timeout: fetchTime, CheckRedirect: withoutReferer}}
@@ -77,17 +77,17 @@ func withoutReferer(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// fetched is what was found at an address.
+// fetched is what was found at a URL.
 type fetched struct {
 	name, mediaType string
 	data            []byte
 }
 
-// fetch gets what is at an address: text, PDF or a picture that is not empty. Headers may be nil.
-func (f *fetcher) fetch(ctx context.Context, address string, headers http.Header) (got fetched, err error) {
-	u, err := url.Parse(address)
+// fetch gets what is at a URL: text, PDF or a picture that is not empty. Headers may be nil.
+func (f *fetcher) fetch(ctx context.Context, rawURL string, headers http.Header) (got fetched, err error) {
+	u, err := url.Parse(rawURL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-		return got, errors.New("it must be an address with http or https, without a password")
+		return got, errors.New("the URL must begin with http:// or https:// and contain no password")
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 func TestFetchFollowsPolicy(t *testing.T) {
 	for name, test := range map[string]struct {
 		policy  reach
-		address string
+		addr    string
 		refused bool
 	}{
 		"elsewhere":           {reach{}, "192.0.2.1:80", true},
@@ -20,7 +20,7 @@ func TestFetchFollowsPolicy(t *testing.T) {
 		"an unspecified one":  {reach{}, "0.0.0.0:80", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := test.policy.check(test.address); errors.Is(err, errElsewhere) != test.refused {
+			if err := test.policy.check(test.addr); errors.Is(err, errElsewhere) != test.refused {
 				t.Errorf("error %v, want a refusal: %v", err, test.refused)
 			}
 		})

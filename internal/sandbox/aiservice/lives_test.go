@@ -152,11 +152,11 @@ func startChild(t *testing.T, dir string) *child {
 	if err := process.Start(); err != nil {
 		t.Fatal(err)
 	}
-	address := ""
-	for lines := bufio.NewScanner(out); address == "" && lines.Scan(); {
-		address, _ = strings.CutPrefix(lines.Text(), "listening ")
+	addr := ""
+	for lines := bufio.NewScanner(out); addr == "" && lines.Scan(); {
+		addr, _ = strings.CutPrefix(lines.Text(), "listening ")
 	}
-	c := &client{TB: t, Running: aiservicetest.Running{URL: "http://" + address, Environment: aiservicetest.Environment()}}
+	c := &client{TB: t, Running: aiservicetest.Running{URL: "http://" + addr, Environment: aiservicetest.Environment()}}
 	return &child{client: c.as("tester", adminScope), process: process}
 }
 

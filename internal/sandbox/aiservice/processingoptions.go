@@ -58,11 +58,11 @@ func (o processingOptions) usable(m Model) error {
 	return nil
 }
 
-// headers are those that go along to an address: to the host that a domain names, and to no other.
-func (o processingOptions) headers(address string) http.Header {
+// headers are those that go along to a URL: to the host that a domain names, and to no other.
+func (o processingOptions) headers(rawURL string) http.Header {
 	all := http.Header{}
 	for _, h := range o.ExtraHTTPHeaders {
-		if host := hostOf(address); host == "" || host != hostOf(h.Domain) {
+		if host := hostOf(rawURL); host == "" || host != hostOf(h.Domain) {
 			continue
 		}
 		for name, value := range h.Headers {
@@ -72,12 +72,12 @@ func (o processingOptions) headers(address string) http.Header {
 	return all
 }
 
-// hostOf is the host, with its port, of an address or of a domain.
-func hostOf(address string) string {
-	if !strings.Contains(address, "://") {
-		address = "https://" + address
+// hostOf is the host, with its port, of a URL or of a domain.
+func hostOf(rawURL string) string {
+	if !strings.Contains(rawURL, "://") {
+		rawURL = "https://" + rawURL
 	}
-	u, err := url.Parse(address)
+	u, err := url.Parse(rawURL)
 	if err != nil {
 		return ""
 	}

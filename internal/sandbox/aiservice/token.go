@@ -83,7 +83,7 @@ func (t tokenRules) authenticate(text string) (c standin.Object, environment str
 	if !ok {
 		return nil, "", &problem{
 			status: http.StatusUnauthorized, code: "environment-not-found", message: "Environment not found.",
-			explanation: "The service does not have the environment in the aud of the token.", action: "Check the environment ID and the address of the service.",
+			explanation: "The service does not have the environment in the aud of the token.", action: "Check the environment ID and the URL of the service.",
 		}
 	}
 	m := hmac.New(checksum, []byte(key))

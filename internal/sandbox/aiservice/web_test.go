@@ -41,13 +41,13 @@ func TestWebResources(t *testing.T) {
 		t.Errorf("kept %v", got)
 	}
 	c.say("/v1/conversations/one", map[string]any{"prompt": "Sum it up.", "content": []any{map[string]any{"type": "web-resource", "id": id}}})
-	for _, address := range []string{
+	for _, url := range []string{
 		web.URL + "/none", web.URL + "/empty", web.URL + "/film", web.URL + "/untyped", web.URL + "/large", web.URL + "/elsewhere",
 		"http://192.0.2.1/", "http://[2001:db8::1]/", "file:///etc/passwd", "http://", "ftp://127.0.0.1/x", "http://user:secret@127.0.0.1/", "::",
 	} {
-		data := c.refused("POST", path, map[string]any{"url": address}, 422, "web-resource-download-error")
+		data := c.refused("POST", path, map[string]any{"url": url}, 422, "web-resource-download-error")
 		if data != nil {
-			t.Errorf("%s: data %v", address, data)
+			t.Errorf("%s: data %v", url, data)
 		}
 	}
 	c.refused("POST", path, map[string]any{}, 400, "invalid-request-data")

@@ -44,7 +44,7 @@ func (s *Server) scrape(c *call, url string) (fetched, error) {
 	f, err := s.fetcher.fetch(c.R.Context(), url, nil)
 	if err != nil {
 		p := refuse(http.StatusUnprocessableEntity, "web-resource-download-error", "The page could not be fetched: %v.", err)
-		p.action = "See that the address can be reached by the service, without signing in."
+		p.action = "Check that the service can reach the URL without signing in."
 		return f, p
 	}
 	return f, nil

@@ -25,7 +25,7 @@ func TestProcess(t *testing.T) {
 			"alternative texts were set for 2 of 4 images."},
 		"has one":  {"alt", `<img alt="A car" src="">`, `<img alt="A car" src="">`, "alternative texts were set for 0 of 1 images."},
 		"replaced": {"Rewrite each alt", `<img a='>' alt = "A car" src="https://host.example/a.png">`, `<img a='>' ` + said + ` src="https://host.example/a.png">`, "alternative texts were set for 1 of 1 images."},
-		"no address": {"alt", `<img><!-- <img> --><script>"<img>"</script>`, `<img alt="Made up by the sandbox: a picture that could not be fetched."><!-- <img> --><script>"<img>"</script>`,
+		"no URL": {"alt", `<img><!-- <img> --><script>"<img>"</script>`, `<img alt="Made up by the sandbox: a picture that could not be fetched."><!-- <img> --><script>"<img>"</script>`,
 			"alternative texts were set for 1 of 1 images."},
 		"corrected":       {"Correct the spelling", "<p>teh car</p>", "<p>The car</p>", "spelling and grammar were corrected with a short list."},
 		"already correct": {"Correct the spelling", "<p>The car</p>", "<p>The car</p>", "no change was needed."},

@@ -145,7 +145,7 @@ type Details struct {
 	Checksum   string // SHA-256, hexadecimal
 	BlurHash   string
 	Analysis   string // "" if none was requested
-	Address    string // path of the URL at the service
+	URL        string // path of the URL at the service
 	Renditions []Rendition
 	Revisions  []Revision // including the current one, newest first
 }
@@ -155,8 +155,8 @@ type Attribute struct{ Name, Value string }
 
 // A Rendition is an image that the service generates from an asset.
 type Rendition struct {
-	Width           int
-	Format, Address string
+	Width       int
+	Format, URL string
 }
 
 // A Revision is a version of the content of an asset.

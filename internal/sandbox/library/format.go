@@ -10,11 +10,11 @@ import (
 // functions returns the functions for templates.
 func functions() template.FuncMap {
 	return template.FuncMap{
-		"base":             func() string { return base },
-		"workspaceAddress": workspaceAddress, "searchAddress": searchAddress, "trashAddress": trashAddress,
-		"categoryAddress": categoryAddress, "foldersAddress": foldersAddress, "folderAddress": folderAddress,
-		"assetAddress": assetAddress, "thumbnailAddress": thumbnailAddress, "previewAddress": previewAddress,
-		"fileAddress": fileAddress, "revisionAddress": revisionAddress,
+		"base":         func() string { return base },
+		"workspaceURL": workspaceURL, "searchURL": searchURL, "trashURL": trashURL,
+		"categoryURL": categoryURL, "foldersURL": foldersURL, "folderURL": folderURL,
+		"assetURL": assetURL, "thumbnailURL": thumbnailURL, "previewURL": previewURL,
+		"fileURL": fileURL, "revisionURL": revisionURL,
 		"size": size, "count": count, "number": number, "day": day, "moment": moment, "iso": iso,
 		"fileName": fileName, "alt": alt, "kind": kindOf, "label": label, "box": box, "opens": opens, "playable": playable,
 		"join": strings.Join, "level": level, "indent": indent,

@@ -25,7 +25,7 @@ func listeningAt(r *http.Request) string {
 			return at.String()
 		}
 	}
-	return "an unknown address"
+	return "an unknown IP address"
 }
 
 // refusal returns why a request may not see the pages, or "". Only local connections may: the
@@ -50,10 +50,10 @@ func refusal(r *http.Request) string {
 }
 
 // isLoopback reports whether a host, with or without a port, is this machine.
-func isLoopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
+func isLoopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
-		host = strings.TrimSuffix(strings.TrimPrefix(address, "["), "]")
+		host = strings.TrimSuffix(strings.TrimPrefix(addr, "["), "]")
 	}
 	ip, err := netip.ParseAddr(host)
 	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()

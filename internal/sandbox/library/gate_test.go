@@ -66,7 +66,7 @@ func browser(site, mode, dest string) []string {
 	return []string{"Sec-Fetch-Site", site, "Sec-Fetch-Mode", mode, "Sec-Fetch-Dest", dest}
 }
 
-// elsewhere is a listener that reports all addresses.
+// elsewhere is a listener that listens on all network addresses.
 type elsewhere struct{ net.Listener }
 
 func (elsewhere) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4zero, Port: 80} }

@@ -85,7 +85,7 @@ func FuzzListing(f *testing.F) {
 			return listingOf(r, Order{By: ByUploaded, Descending: true}, "q", "category")
 		}
 		l := at(query)
-		r, err := http.NewRequest(http.MethodGet, l.Address(l.Page), nil)
+		r, err := http.NewRequest(http.MethodGet, l.URL(l.Page), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -185,11 +185,11 @@ func TestPrivateFiles(t *testing.T) {
 		t.Errorf("the service hands it out: %d", a.StatusCode)
 	}
 	page := w.page(base + "/assets/" + asset)
-	if slices.ContainsFunc(addresses(page), func(address string) bool { return strings.HasPrefix(address, delivered) }) {
+	if slices.ContainsFunc(urlsOn(page), func(rawURL string) bool { return strings.HasPrefix(rawURL, delivered) }) {
 		t.Error("the page links to what the service refuses")
 	}
 	if !strings.Contains(page.String(), w.URL+delivered+"/file") {
-		t.Error("the page does not tell the address")
+		t.Error("the page does not show the URL")
 	}
 }
 
@@ -210,7 +210,7 @@ func TestTrash(t *testing.T) {
 		t.Errorf("the category has %q", got)
 	}
 	page := w.page(base + "/assets/" + asset)
-	if len(with(page.all("p"), "class", "warning")) != 1 || strings.Contains(strings.Join(addresses(page), " "), "/"+w.env.ID+"/assets/") {
+	if len(with(page.all("p"), "class", "warning")) != 1 || strings.Contains(strings.Join(urlsOn(page), " "), "/"+w.env.ID+"/assets/") {
 		t.Error("the page does not say that it is in the trash, or links to what is not handed out")
 	}
 	for _, part := range []string{"/thumbnail", "/preview", "/file"} {
@@ -282,9 +282,9 @@ func TestAssetPage(t *testing.T) {
 		t.Errorf("sizes are %q", rows)
 	}
 	var sizes []int
-	for _, address := range addresses(page) {
-		if strings.Contains(address, "revision=") {
-			sizes = append(sizes, len(w.ask(address).body))
+	for _, rawURL := range urlsOn(page) {
+		if strings.Contains(rawURL, "revision=") {
+			sizes = append(sizes, len(w.ask(rawURL).body))
 		}
 	}
 	if want := []int{len(picture(t, 64, 64)), len(picture(t, 900, 300))}; !slices.Equal(sizes, want) {
@@ -304,7 +304,7 @@ func TestUploadsDoNotRun(t *testing.T) {
 		if text := page.all("pre"); len(text) != 1 || text[0].raw() != content {
 			t.Errorf("%s: its text is not shown: %q", name, texts(text))
 		}
-		if len(with(page.all("img"), "alt", name)) > 0 || strings.Contains(strings.Join(addresses(page), " "), "/"+w.env.ID+"/assets/") {
+		if len(with(page.all("img"), "alt", name)) > 0 || strings.Contains(strings.Join(urlsOn(page), " "), "/"+w.env.ID+"/assets/") {
 			t.Errorf("%s: the page shows it or links to where it would run", name)
 		}
 		if a := w.ask(base + "/assets/" + asset + "/thumbnail"); a.StatusCode != http.StatusNotFound {

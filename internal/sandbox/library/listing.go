@@ -72,8 +72,8 @@ func list[T any](l *listing, find func(Span) ([]T, int, error)) (found []T, err 
 	return found, err
 }
 
-// Address returns the URL of another page.
-func (l *listing) Address(page int) string { return l.address(l.Order, l.Table, page) }
+// URL returns the URL of another page.
+func (l *listing) URL(page int) string { return l.url(l.Order, l.Table, page) }
 
 // First, Previous, Next and Last return URLs, or "" for the current page.
 func (l *listing) First() string    { return l.unless(l.Page <= 1, 1) }
@@ -85,12 +85,12 @@ func (l *listing) unless(not bool, page int) string {
 	if not {
 		return ""
 	}
-	return l.Address(page)
+	return l.URL(page)
 }
 
 // Tiles and AsTable return the URLs of the two forms.
-func (l *listing) Tiles() string   { return l.address(l.Order, false, l.Page) }
-func (l *listing) AsTable() string { return l.address(l.Order, true, l.Page) }
+func (l *listing) Tiles() string   { return l.url(l.Order, false, l.Page) }
+func (l *listing) AsTable() string { return l.url(l.Order, true, l.Page) }
 
 // Everywhere returns the URL of the same search in all categories.
 func (l *listing) Everywhere() string {
@@ -115,9 +115,9 @@ func (l *listing) Fields() []Attribute {
 
 // A choice is an available sort order.
 type choice struct {
-	Name, Address string
-	Current       bool
-	Descending    bool
+	Name, URL  string
+	Current    bool
+	Descending bool
 }
 
 // Choices returns the available sort orders. The link of the current one reverses it. Names
@@ -133,12 +133,12 @@ func (l *listing) Choices() []choice {
 		if current {
 			descending = !l.Order.Descending
 		}
-		all = append(all, choice{f.name, l.address(Order{f.field, descending}, l.Table, 1), current, l.Order.Descending})
+		all = append(all, choice{f.name, l.url(Order{f.field, descending}, l.Table, 1), current, l.Order.Descending})
 	}
 	return all
 }
 
-func (l *listing) address(o Order, table bool, page int) string {
+func (l *listing) url(o Order, table bool, page int) string {
 	q := l.query(o, table, page)
 	if len(q) == 0 {
 		return l.path

@@ -146,8 +146,8 @@ type view struct {
 	Body      any
 }
 
-// A Link is a link to a page. Without an address it is the current page.
-type Link struct{ Name, Address string }
+// A Link is a link to a page. Without a URL it is the current page.
+type Link struct{ Name, URL string }
 
 func (p *Pages) parse(name string) {
 	if p.templates[name] == nil {

@@ -58,10 +58,10 @@ func TestEveryPage(t *testing.T) {
 		pages++
 		root := parse(t, a.body)
 		checkStructure(t, path, root)
-		for _, address := range addresses(root) {
-			if address, _, _ = strings.Cut(address, "#"); address != "" && !seen[address] {
-				seen[address] = true
-				queue = append(queue, address)
+		for _, rawURL := range urlsOn(root) {
+			if rawURL, _, _ = strings.Cut(rawURL, "#"); rawURL != "" && !seen[rawURL] {
+				seen[rawURL] = true
+				queue = append(queue, rawURL)
 			}
 		}
 	}
@@ -69,7 +69,7 @@ func TestEveryPage(t *testing.T) {
 		"a second page": "page=2", "a trash": "/trash", "a search": "/search", "a table": "view=table", "all folders": "/folders",
 		"a revision": "revision=", "a thumbnail": "/thumbnail", "a rendition": "/images/",
 	} {
-		if !slices.ContainsFunc(queueOf(seen), func(address string) bool { return strings.Contains(address, needle) }) {
+		if !slices.ContainsFunc(queueOf(seen), func(rawURL string) bool { return strings.Contains(rawURL, needle) }) {
 			t.Errorf("no page leads to %s", kind)
 		}
 	}
@@ -79,16 +79,16 @@ func TestEveryPage(t *testing.T) {
 }
 
 func queueOf(seen map[string]bool) (all []string) {
-	for address := range seen {
-		all = append(all, address)
+	for rawURL := range seen {
+		all = append(all, rawURL)
 	}
 	return all
 }
 
 func isPage(path string) bool { return path == "/" || strings.HasPrefix(path, base) }
 
-// addresses returns all URLs on a page, including the targets of forms.
-func addresses(root *node) (all []string) {
+// urlsOn returns all URLs on a page, including the targets of forms.
+func urlsOn(root *node) (all []string) {
 	for _, n := range root.all() {
 		for _, attr := range []string{"href", "src"} {
 			if v := n.attrs[attr]; v != "" {

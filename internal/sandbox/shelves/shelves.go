@@ -218,7 +218,7 @@ func (sh Shelves) assets(what string, find func(*store.Session) ([]records.Asset
 	return shown, total, err
 }
 
-// Asset shows everything. Its addresses are those that answers of the service name.
+// Asset shows everything. Its URLs are those that answers of the service name.
 func (sh Shelves) Asset(id string) (shown library.Details, err error) {
 	err = sh.look("asset "+id, func(ses *store.Session) error {
 		a, err := selectAnyAsset(ses, id)
@@ -246,7 +246,7 @@ func (sh Shelves) Asset(id string) (shown library.Details, err error) {
 	return shown, err
 }
 
-// detail adds tags, attributes and addresses.
+// detail adds tags, attributes and URLs.
 func detail(a records.Asset, shown *library.Details) error {
 	if err := json.Unmarshal(a.Tags, &shown.Tags); err != nil {
 		return fmt.Errorf("tags of asset %s: %w", a.ID, err)
@@ -263,16 +263,16 @@ func detail(a records.Asset, shown *library.Details) error {
 		shown.Attributes = append(shown.Attributes, library.Attribute{Name: name, Value: text})
 	}
 	base := "/" + a.Workspace + "/assets/" + a.ID
-	shown.Address = base + "/file"
+	shown.URL = base + "/file"
 	if !shown.Pictured() {
 		return nil
 	}
 	urls := records.ImageURLs(base, a.Picture.Width, naming.Fold(a.Extension))
 	for _, w := range records.Widths(a.Picture.Width) {
-		shown.Renditions = append(shown.Renditions, library.Rendition{Width: w, Format: "webp", Address: urls[fmt.Sprint(w)]})
+		shown.Renditions = append(shown.Renditions, library.Rendition{Width: w, Format: "webp", URL: urls[fmt.Sprint(w)]})
 	}
 	format, _ := records.RenditionFormat(naming.Fold(a.Extension))
-	shown.Renditions = append(shown.Renditions, library.Rendition{Width: a.Picture.Width, Format: string(format), Address: urls["default"]})
+	shown.Renditions = append(shown.Renditions, library.Rendition{Width: a.Picture.Width, Format: string(format), URL: urls["default"]})
 	return nil
 }
 

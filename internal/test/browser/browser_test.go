@@ -98,7 +98,7 @@ func pageServer(t *testing.T, s sandboxtest.Running, reports chan<- report) http
 	return mux
 }
 
-// browse shows an address in Chromium until all of it is loaded, and takes a
+// browse shows a URL in Chromium until all of it is loaded, and takes a
 // picture of it.
 func browse(t *testing.T, rawURL, shot string) []byte {
 	t.Helper()

@@ -178,7 +178,7 @@ type tab struct {
 
 	mu        sync.Mutex
 	loaded    chan struct{}
-	requested []string // addresses
+	requested []string // URLs
 	complains []string // what the console says, such as violations of the page's policy
 }
 
@@ -248,7 +248,7 @@ func (p *tab) watch(e event) {
 	}
 }
 
-// seen gives the addresses that were asked for and what the console says.
+// seen gives the URLs that were asked for and what the console says.
 func (p *tab) seen() (requested, complains []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -114,7 +114,7 @@ func (h *shelf) enter(b *browser) {
 	select {
 	case <-p.loaded: // where the first page leads
 	case <-p.ctx.Done():
-		h.Fatal("the address with the key leads nowhere")
+		h.Fatal("the URL with the key leads nowhere")
 	}
 	var is struct{ At, Text string }
 	if p.eval("({at: location.href, text: document.body.innerText})", &is); is.At != h.URL+"/" || !strings.Contains(is.Text, "Categories") {
@@ -205,7 +205,7 @@ func (p *tab) checkPictures() {
 	}
 }
 
-// TestLibraryIsNotForScripts has a page that somebody uploaded, at the address that
+// TestLibraryIsNotForScripts has a page that somebody uploaded, at the URL that
 // all files have, and one of another origin. Neither gets to read the library.
 func TestLibraryIsNotForScripts(t *testing.T) {
 	h := newShelf(t)

@@ -135,7 +135,7 @@ func find(all []proposals.Row) func(id string) (proposals.Row, bool, error) {
 	}
 }
 
-// proposalsPage writes the page and gives its address.
+// proposalsPage writes the page and gives its URL.
 func proposalsPage(t *testing.T, all []proposals.Row) string {
 	t.Helper()
 	var page bytes.Buffer

@@ -157,7 +157,7 @@ func (w *world) put(key, content string) {
 	}
 }
 
-// silenced is the address of a sandbox that does not say that it is one.
+// silenced is the URL of a sandbox that does not say that it is one.
 func silenced(t *testing.T, rawURL string) string {
 	t.Helper()
 	u, err := url.Parse(rawURL)

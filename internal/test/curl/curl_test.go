@@ -103,7 +103,7 @@ func (s *session) callAll(t *testing.T, checker checker) {
 }
 
 // startProgram builds assetferry and runs its sandbox until the test ends. It gives the
-// addresses of the asset management service and of the AI content service.
+// URLs of the asset management service and of the AI content service.
 func startProgram(t *testing.T) (assets, ai string, env tokens.Environment) {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "assetferry")
@@ -153,7 +153,7 @@ func startChecker(t *testing.T, base string, around func(testing.TB, http.Handle
 	}
 	c := around(t, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(u)
-		r.Out.Host = r.In.Host // addresses in answers are made from it
+		r.Out.Host = r.In.Host // URLs in answers are made from it
 		if r.Out.Body != nil {
 			// All of it now: once an answer begins, nobody may look for more of the request.
 			body, err := io.ReadAll(r.In.Body)

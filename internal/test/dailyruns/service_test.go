@@ -28,7 +28,7 @@ import (
 )
 
 // A service is a sandbox in a process of its own, which is started anew for each night,
-// behind an address that stays. Its methods are what a person does there, and share
+// behind a URL that stays. Its methods are what a person does there, and share
 // nothing with our client.
 type service struct {
 	t       *testing.T

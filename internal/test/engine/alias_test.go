@@ -165,7 +165,7 @@ func TestAliasThatChanges(t *testing.T) {
 	w.wantLeadTo(map[string]string{"a.jpg": "a.jpg", "b.jpg": "b.jpg", "c.jpg": "c.jpg", "dir/e.jpg": "a.jpg"})
 	w.wantContents(map[string]int{"same": 1, "else": 1, "mine": 1})
 
-	w.source.Delete("dir/e.jpg") // its old address stays known
+	w.source.Delete("dir/e.jpg") // its old URL stays known
 	w.wantStates(w.syncs(joining()), map[string]int64{"unchanged skipped": 3})
 	w.wantLeadTo(map[string]string{"a.jpg": "a.jpg", "b.jpg": "b.jpg", "c.jpg": "c.jpg", "dir/e.jpg": "a.jpg"})
 	w.put("dir/e.jpg", "same")

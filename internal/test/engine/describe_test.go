@@ -562,11 +562,11 @@ func TestContentIsLookedAtAnotherTime(t *testing.T) {
 	}
 }
 
-// A column that goes by another name may have old addresses, too.
+// A column that goes by another name may have old URLs, too.
 func TestURLsInColumns(t *testing.T) {
 	w := newWorld(t)
-	w.put("a.jpg", "a", "a.jpg.json", `{"Old URL": "https://cms.example/7"}`)
-	w.syncWith(w.mapped("mapping:\n  columns: {Old URL: address}\n"), migrate.DefaultRules())
+	w.put("a.jpg", "a", "a.jpg.json", `{"Link": "https://cms.example/7"}`)
+	w.syncWith(w.mapped("mapping:\n  columns: {Link: old_url}\n"), migrate.DefaultRules())
 	got, err := w.store.OldURLs(t.Context(), w.pair.ID, "a.jpg")
 	if want := []string{"https://cms.example/7"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q (%v), want %q", got, err, want)

@@ -18,7 +18,7 @@ func pictureOf(t *testing.T, width int) string {
 	return b.String()
 }
 
-// wantImages checks that the state database knows the addresses at which the service has the
+// wantImages checks that the state database knows the URLs at which the service has the
 // only image in other sizes.
 func (w *world) wantImages(how string) {
 	w.Helper()
@@ -38,7 +38,7 @@ func (w *world) wantImages(how string) {
 		}
 	}
 	if n != 1 {
-		w.Errorf("%s: %d addresses, want 1", how, n)
+		w.Errorf("%s: %d URLs, want 1", how, n)
 	}
 }
 

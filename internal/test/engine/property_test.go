@@ -32,7 +32,7 @@ import (
 	"assetferry/state"
 )
 
-// pieces are what odd names are made of: what file systems, forms, addresses or
+// pieces are what odd names are made of: what file systems, forms, URLs or
 // Unicode give a meaning of their own.
 var pieces = []string{
 	"a", "A", " ", ".", "..", "", "~", "%", "%41", "%2F", "+", "&", "=", "#", "?", "*", ":", ";", "'", "\"", `b\`, "|", "<", "$",

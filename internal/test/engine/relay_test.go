@@ -191,7 +191,7 @@ func (r *relay) migrate(tb testing.TB, once int, do func(apply func())) {
 	client, err := assets.New(assets.Options{BaseURL: r.service.URL, Tokens: r.tokens, Limiter: ratelimit.New(ratelimit.Options{Max: once})})
 	must(tb, err)
 	defer client.CloseIdleConnections()
-	rawURL, err := s3.ParseAddress("s3://" + relayBucket)
+	rawURL, err := s3.ParseURL("s3://" + relayBucket)
 	must(tb, err)
 	source, err := s3.New(tb.Context(), rawURL, s3.Options{
 		Endpoint: r.bucket.URL, Credentials: credentials.NewStaticCredentialsProvider("key", "secret", ""), Connections: migrate.Workers(once),

@@ -35,7 +35,7 @@ func (w *world) revisions(asset string) int {
 }
 
 // An asset whose object has other content gets that, and stays the same asset at the same
-// address; its former content is kept.
+// URL; its former content is kept.
 func TestReplaces(t *testing.T) {
 	for _, provenance := range []string{"never", "always"} {
 		w := newWorld(t)

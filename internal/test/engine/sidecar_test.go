@@ -345,8 +345,8 @@ func TestNoSidecarOfASidecarsKind(t *testing.T) {
 // says next is news, and no edit of people.
 func TestSidecarsThatFallSilent(t *testing.T) {
 	w := newWorld(t)
-	w.put("a.jpg", "a", "a.jpg.json", `{"description": "A", "address": "https://old.example/a"}`)
-	for _, says := range []string{`{"description": "A", "address": "https://old.example/a"}`, `{"address": "https://old.example/a"}`, saying("C")} {
+	w.put("a.jpg", "a", "a.jpg.json", `{"description": "A", "old_url": "https://old.example/a"}`)
+	for _, says := range []string{`{"description": "A", "old_url": "https://old.example/a"}`, `{"old_url": "https://old.example/a"}`, saying("C")} {
 		w.put("a.jpg.json", says)
 		w.sync(nil, syncRules("keep"))
 	}

@@ -275,7 +275,7 @@ func TestSyncWaitsForWhatHasNoSize(t *testing.T) {
 		{Key: "press/", Obstacle: sources.UnreadableDirectory},
 		{Key: "press/a.jpg", Obstacle: sources.Unreadable},
 		{Key: "press/a.jpg", Obstacle: sources.Unreadable.Because("the server answers 500")},
-		{Key: "press/a.jpg", Obstacle: sources.Miswritten.Because("its address is none")},
+		{Key: "press/a.jpg", Obstacle: sources.Miswritten.Because("its URL is invalid")},
 	} {
 		w := newWorld(t)
 		w.put("photos/a.jpg", "picture", "b.jpg", "another picture", "c.jpg", "to be there")

@@ -271,7 +271,7 @@ func TestUndoOfNewAssetsThatLosesItsRightsToOne(t *testing.T) {
 	}
 }
 
-// A forbiddingAfter service refuses all that is asked after one address.
+// A forbiddingAfter service refuses all that is asked after one URL.
 type forbiddingAfter struct {
 	http.RoundTripper
 	path  string
@@ -302,7 +302,7 @@ func TestUndoOfNewAssetAsksBeforeItTrashes(t *testing.T) {
 	}
 }
 
-// A forbidding service refuses what is asked of one address.
+// A forbidding service refuses what is asked of one URL.
 type forbidding struct {
 	http.RoundTripper
 	path string

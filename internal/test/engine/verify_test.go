@@ -131,7 +131,8 @@ func TestVerifyOfARefusedURLIsAFailure(t *testing.T) {
 	}
 }
 
-// An elsewhere destination says that one asset is at an address of machines in a cloud.
+// An elsewhere destination returns a link-local address for one asset, that of the metadata
+// service of a cloud.
 type elsewhere struct {
 	migrate.Reader
 	asset string

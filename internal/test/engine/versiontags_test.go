@@ -90,7 +90,7 @@ func (t tagging) bucket(w *world) sources.Source {
 	w.Helper()
 	server := httptest.NewServer(t)
 	w.Cleanup(server.Close)
-	source, err := s3.New(w.Context(), s3.Address{Bucket: "photos"}, s3.Options{
+	source, err := s3.New(w.Context(), s3.URL{Bucket: "photos"}, s3.Options{
 		Endpoint: server.URL, Credentials: credentials.NewStaticCredentialsProvider("key", "secret", ""),
 	})
 	must(w, err)

@@ -72,11 +72,11 @@ func TestCutOver(t *testing.T) {
 	s.say(0, "report")
 	s.say(0, "report", "--format", "html", "--output", "report.html")
 
-	s.note("The switch: old addresses lead to the new ones.")
+	s.note("The switch: old URLs lead to the new ones.")
 	s.say(0, "urls", "--check", "--all")
 	s.say(0, "urls", "--old-prefix", oldPrefix, "--format", "nginx", "--output", "assetferry.conf")
 	web := serveNginx(t, filepath.Join(s.dir, "assetferry.conf"), linesOf(t, filepath.Join(s.dir, "assetferry.conf")))
-	s.note("nginx serves the old addresses, with the lines that the file itself asks for.")
+	s.note("nginx serves the old URLs, with the lines that the file itself asks for.")
 	s.followAll(web, l)
 	s.say(0, "status")
 	s.say(0, "runs")
@@ -92,7 +92,7 @@ func (s *stage) expect(want int) {
 	}
 }
 
-// followAll asks for every file at its old address, as browsers do: each must lead to its
+// followAll asks for every file at its old URL, as browsers do: each must lead to its
 // content, for good.
 func (s *stage) followAll(web string, l *library) {
 	s.Helper()
@@ -125,8 +125,8 @@ func (s *stage) followAll(web string, l *library) {
 	if resp.StatusCode != http.StatusNotFound {
 		s.Errorf("what was left out: %s", resp.Status)
 	}
-	s.note("All %d old addresses were asked of nginx: %d lead to their content with 301, byte for byte; what was left out is 404.", len(l.files), led)
+	s.note("All %d old URLs were asked of nginx: %d lead to their content with 301, byte for byte; what was left out is 404.", len(l.files), led)
 	if led != len(l.files) {
-		s.Errorf("%d of %d addresses lead to their content", led, len(l.files))
+		s.Errorf("%d of %d URLs lead to their content", led, len(l.files))
 	}
 }

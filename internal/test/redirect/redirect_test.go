@@ -1,7 +1,7 @@
 //go:build webserver
 
-// Package redirect has real web servers redirect old addresses by the maps that urls
-// writes, on the built program: whatever a file is called, its old address leads to its
+// Package redirect has real web servers redirect old URLs by the maps that urls
+// writes, on the built program: whatever a file is called, its old URL leads to its
 // content. It also rehearses a whole cut-over as the run-book has it (assetferry help
 // cutover), and leaves a transcript of all that was typed and said.
 //
@@ -25,7 +25,7 @@ import (
 )
 
 // hostile are names that mean something to a web server, to its configuration or to the
-// form of an address.
+// form of a URL.
 var hostile = []string{
 	"2024/spring/harbour.jpg", "Photo.jpg", "photo.jpg", "PHOTO.jpg", "Ordner/a.jpg", "ordner/a.jpg", "a b.jpg", " begins with a blank.jpg",
 	`say "cheese".jpg`, `back\slash\.jpg`, `\n.jpg`, "$uri.jpg", "${x}.jpg", "$1%1.jpg", "a;b{c}.jpg", "~^tilde.jpg", "default.jpg", "#hash.jpg", "100%.jpg",
@@ -41,7 +41,7 @@ var lineage = strings.Repeat(strings.Repeat("l", 230)+"/", 15) + "deep.jpg"
 // unverified is a name of an object that arrived after the verification.
 const unverified = "late.jpg"
 
-// A site is a library that was brought over, with the files of which the old addresses
+// A site is a library that was brought over, with the files of which the old URLs
 // are to be served.
 type site struct {
 	testing.TB
@@ -87,7 +87,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// follow asks for an old address and follows it to the content.
+// follow asks for an old URL and follows it to the content.
 func (s *site) follow(t *testing.T, base, name string, want int) {
 	t.Helper()
 	code, to := ask(t, base+(&url.URL{Path: "/files/" + name}).EscapedPath()+"?width=400")

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// freePort gives an address that nobody listens at.
+// freePort returns a local address on which no program listens.
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -46,7 +46,7 @@ func startNginx(t *testing.T, s *site) string {
 	return serveNginx(t, path, lines)
 }
 
-// serveNginx serves nothing but the addresses of a map, with the lines that it asks for.
+// serveNginx serves nothing but the URLs of a map, with the lines that it asks for.
 func serveNginx(t *testing.T, path, lines string) string {
 	include, redirects, _ := strings.Cut(lines, "\n")
 	if include != "include /etc/nginx/assetferry.conf;" {

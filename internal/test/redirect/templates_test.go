@@ -15,10 +15,10 @@ import (
 // had, at the paths of all templates, two of which differ in their hosts alone.
 func TestRedirectsByTemplates(t *testing.T) {
 	s := newSite(t)
-	must(t, os.WriteFile(filepath.Join(s.dir, "assetferry.yaml"), []byte(`addresses:
+	must(t, os.WriteFile(filepath.Join(s.dir, "assetferry.yaml"), []byte(`old_urls:
   - https://old.example.com/files/${path}
   - https://cdn.example.com/files/${path}
-  - {address: "https://cdn.example.com/x/${folder}/w${width}-${name}", widths: [20, 400]}
+  - {url: "https://cdn.example.com/x/${folder}/w${width}-${name}", widths: [20, 400]}
 `), 0o600))
 	l := newLibrary(t, filepath.Join(s.dir, "library"), 3)
 	s.run("migrate", "library", "--unsupported", "skip")
@@ -53,7 +53,7 @@ func TestRedirectsByTemplates(t *testing.T) {
 	}
 }
 
-// leads asks for an old path and follows it to an address with an end that has something.
+// leads asks for an old path and follows it to a URL with an end that has something.
 func (s *site) leads(t *testing.T, base, path, end string) {
 	t.Helper()
 	code, to := ask(t, base+(&url.URL{Path: path}).EscapedPath())

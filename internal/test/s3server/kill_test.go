@@ -143,7 +143,7 @@ func (p program) command(t *testing.T, env []string, args ...string) *exec.Cmd {
 }
 
 // sandbox runs the sandbox in a process of its own until it is stopped or the test ends.
-// Each time it has another address, and what it had before.
+// Each time it has another URL, and what it had before.
 func (p program) sandbox(t *testing.T) (s service, stop func()) {
 	t.Helper()
 	c := p.command(t, nil, "sandbox", "--data", "sandbox")

@@ -18,7 +18,7 @@ func (b *bucket) source(tb testing.TB, change ...func(*s3.Options)) *s3.Source {
 	for _, c := range change {
 		c(&o)
 	}
-	src, err := s3.New(tb.Context(), s3.Address{Bucket: b.name}, o)
+	src, err := s3.New(tb.Context(), s3.URL{Bucket: b.name}, o)
 	must(tb, err)
 	tb.Cleanup(src.CloseIdleConnections)
 	return src

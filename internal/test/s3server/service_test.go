@@ -36,7 +36,7 @@ func (s service) token() string {
 	return signed + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// get reads a path, or an address that an answer gave.
+// get reads a path, or a URL that an answer gave.
 func (s service) get(path string) ([]byte, error) {
 	if strings.HasPrefix(path, "/") {
 		path = s.url + path

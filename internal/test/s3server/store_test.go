@@ -16,7 +16,7 @@ import (
 // signatures and checksums verified; of what breaks off nothing stays.
 func TestStore(t *testing.T) {
 	b := newBucket(t)
-	s, err := s3.NewStore(t.Context(), s3.Address{Bucket: b.name, Prefix: "backup/"}, s3.Options{Endpoint: gateway.url, Credentials: staticCredentials(secretKey)})
+	s, err := s3.NewStore(t.Context(), s3.URL{Bucket: b.name, Prefix: "backup/"}, s3.Options{Endpoint: gateway.url, Credentials: staticCredentials(secretKey)})
 	must(t, err)
 	t.Cleanup(s.CloseIdleConnections)
 	if empty, err := s.IsEmpty(t.Context()); !empty || err != nil {

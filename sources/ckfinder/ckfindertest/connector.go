@@ -34,8 +34,8 @@ type Knobs struct {
 	NowModified         bool   // Proxy returns the time of the answer as Last-Modified, and no ETag
 	NoProxy             bool   // an old connector with DownloadFile only
 	StatusOK            bool   // errors come with status 200
-	NoAddresses         bool   // no folder has a URL, as on private storage
-	RawAddresses        bool   // URLs of folders are not escaped
+	NoURLs              bool   // no folder has a URL, as on private storage
+	RawURLs             bool   // URLs of folders are not escaped
 	Tenths              bool   // sizes come in tenths of kilobytes, and as text
 	ByteOrderMark       bool   // in front of JSON
 	Session             string // of the cookie PHPSESSID, which is required
@@ -307,7 +307,7 @@ func (c *Connector) init(w http.ResponseWriter) {
 			"name": kind, "allowedExtensions": "bmp,gif,jpeg,jpg,png", "deniedExtensions": "", "hash": "8b787e3ea25b5079",
 			"hasChildren": false, "acl": c.permissions(kind + "/"), "maxSize": 32768,
 		}
-		if !c.knobs.NoAddresses {
+		if !c.knobs.NoURLs {
 			t["url"] = "/userfiles/" + strings.ToLower(kind)
 		}
 		types = append(types, t)
@@ -328,12 +328,12 @@ func (c *Connector) permissions(folder string) int {
 // about returns the common fields of responses for a folder.
 func (c *Connector) about(kind, path string) map[string]any {
 	current := map[string]any{"path": path, "acl": c.permissions(kind + path)}
-	if !c.knobs.NoAddresses {
-		address := "/userfiles/" + strings.ToLower(kind) + path
-		if !c.knobs.RawAddresses {
-			address = (&url.URL{Path: address}).EscapedPath()
+	if !c.knobs.NoURLs {
+		rawURL := "/userfiles/" + strings.ToLower(kind) + path
+		if !c.knobs.RawURLs {
+			rawURL = (&url.URL{Path: rawURL}).EscapedPath()
 		}
-		current["url"] = address
+		current["url"] = rawURL
 	}
 	return map[string]any{"resourceType": kind, "currentFolder": current}
 }
