@@ -76,8 +76,8 @@ func rewordCobra(root *cobra.Command) {
 		switch c.Name() {
 		case "help":
 			c.Use = "help [COMMAND|TOPIC]"
-			c.Short = "Show the help of a command or a topic"
-			c.Long = "Help shows the help of a command or a topic. Without an argument it lists\nall commands and topics."
+			c.Short = "Show help for a command or topic"
+			c.Long = "Help describes a command or topic. Without an argument, help lists all commands\nand topics."
 		case "completion":
 			c.Short = "Print a completion script for a shell"
 			c.Long = "Completion prints a script that completes commands, flags and values in a shell.\nThe help of each command below shows how to load it."
@@ -93,7 +93,7 @@ var commandGroups = []struct{ title, commands string }{
 	{"Getting started:", "demo init doctor sandbox"},
 	{"Migration:", "plan apply migrate sync adopt verify undo export"},
 	{"Results:", "status runs explain report urls rewrite assets"},
-	{"Descriptions with AI:", "enrich ai"},
+	{"AI descriptions:", "enrich ai"},
 	{"Maintenance:", "schedule state completion man help version"},
 }
 

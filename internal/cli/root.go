@@ -26,11 +26,12 @@ func rootCommand(f *command.Factory) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "assetferry",
 		Short: "Migrate digital assets to an asset management service",
-		Long: `Migrate digital assets to an asset management service (CKBox and compatible) and
-keep them in sync. Runs can be resumed, verified and undone.
+		Long: `Migrate digital assets to CKBox or a compatible asset management service, and
+keep the service in sync with the source. You can resume, verify and undo runs.
 
-Start with "assetferry demo", which needs no set-up. Then read "assetferry help
-getting-started".
+Start with the demo, which requires no setup. Then read the first topic:
+  assetferry demo
+  assetferry help getting-started
 `,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -166,7 +167,7 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 
 func addGlobalFlags(f *command.Factory, flags *pflag.FlagSet) {
 	flags.String("config", "", "configuration `file` (default ./assetferry.yaml, if it exists)")
-	flags.String("job", "", "use source and settings of the job with this `name` in the configuration")
+	flags.String("job", "", "use the source and settings of the job with this `name` in the configuration")
 	cmdline.Setting(flags, "state", "state database `file` on a local disk; contains file names, metadata and account names (default: one per destination under $XDG_STATE_HOME)")
 	cmdline.Setting(flags, "to", "`destination`: a name in the configuration, a URL, or sandbox")
 	cmdline.Setting(flags, "workspace", "`ID` of the workspace (default: that of the environment)")
@@ -179,7 +180,7 @@ func addGlobalFlags(f *command.Factory, flags *pflag.FlagSet) {
 	cmdline.Setting(flags, "progress", "kind of progress display")
 	flags.Bool("compensate-clock", false, "date tokens by the clock of the server")
 	flags.Bool("least-privilege", false, "use admin tokens only for paths below /admin/")
-	flags.Bool("allow-http", false, "allow plain HTTP to other hosts than this one")
+	flags.Bool("allow-http", false, "allow plain HTTP to hosts other than this one")
 	flags.Bool("allow-private-networks", false, "follow file URLs from tables and from the service into private networks")
 	flags.Bool("json", false, "write JSON Lines to stdout, and nothing else")
 	flags.Bool("quiet", false, "show only results and errors")

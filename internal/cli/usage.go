@@ -84,7 +84,7 @@ func writeHelp(w io.Writer, c *cobra.Command, all bool) {
 // writeMore ends a help page with what it leaves out.
 func writeMore(w io.Writer, c *cobra.Command, all bool, rest []*pflag.Flag) {
 	if c.HasAvailableSubCommands() {
-		fmt.Fprintf(w, "\n%s COMMAND --help shows the help of a command.\n", c.CommandPath())
+		fmt.Fprintf(w, "\n%s COMMAND --help shows help for a command.\n", c.CommandPath())
 	}
 	switch {
 	case all:

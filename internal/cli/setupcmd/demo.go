@@ -20,7 +20,7 @@ func NewDemoCommand(f *command.Factory) *cobra.Command {
 	var dir string
 	c := &cobra.Command{
 		Use:   "demo",
-		Short: "Show a whole migration with sample files and a sandbox",
+		Short: "Run a complete migration with sample files and the sandbox",
 		Long: `Demo creates a small library and a sandbox in a new folder. It runs plan and
 migrate, crashes migrate on purpose, and resumes it. Then it runs verify and
 report. It ignores all configuration and changes nothing outside that folder.

@@ -28,7 +28,7 @@ func NewStatusCommand(f *command.Factory) *cobra.Command {
 	var watch bool
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Show the last runs and the next command",
+		Short: "Show recent runs and the next command",
 		Long: `Status shows the last runs of each source and destination. Below the newest run
 is the command that resumes it, retries failed objects, or overrides the safety
 check that stopped it. For all runs, see assetferry runs. For the details of a
