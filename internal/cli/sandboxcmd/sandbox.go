@@ -50,10 +50,10 @@ It runs until assetferry sandbox stop, an interrupt or a termination signal.
 None of these is an error. In the background, it leaves the terminal, so that
 Ctrl-C at the prompt does not end it. stderr shows the process ID.
 
-With --data, a folder stores all data, and a restart uses the same port. The
-settings of the shell therefore stay valid. Without --data, the data is in
-memory. The first start creates credentials in DIR/credentials.env. If another
-program uses the port, the start fails. To choose another port, use --listen.
+With --data, a folder stores all data. The first start creates credentials in
+DIR/credentials.env. A restart uses the same port, so that the settings of the
+shell stay valid. If another program uses the port, the start fails. To choose
+another port, use --listen. Without --data, the data is in memory.
 
 Faults are rules of the form METHOD ROUTE KEY=VALUE..., with * for any:
 
@@ -136,14 +136,14 @@ func NewCommand(f *command.Factory) *cobra.Command {
 	c.AddCommand(newStopCommand(f), newStatusCommand(f))
 	flags := c.Flags()
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` to listen on (with --data, the default is the previous address)")
-	flags.StringVar(&o.data, "data", "", "store all data in this `directory`")
+	flags.StringVar(&o.data, "data", "", "store all data in this `folder`")
 	flags.BoolVar(&o.fromEnvironment, "credentials-from-env", false, "use the credentials in ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY")
 	flags.BoolVar(&o.noLibrary, "no-library", false, "turn off the library page")
 	flags.DurationVar(&o.latency, "latency", 0, "wait this `duration` before each response")
 	flags.DurationVar(&o.processing, "processing-delay", 0, "keep images queued for at least this `duration`")
 	flags.DurationVar(&o.skew, "clock-skew", 0, "set the clock ahead by this `duration`")
 	flags.StringArrayVar(&o.faults, "fault", nil, "apply the fault of this `rule` (repeatable)")
-	flags.StringVar(&o.profile, "profile", "", "behave as the real service in this `file` from doctor --probe")
+	flags.StringVar(&o.profile, "profile", "", "behave like the service that this `file` from doctor --probe describes")
 	o.limits.addFlags(flags)
 	o.ai.addFlags(flags)
 	return c
