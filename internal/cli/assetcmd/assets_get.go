@@ -108,7 +108,7 @@ type target struct {
 }
 
 func (t *target) addFlags(c *cobra.Command) {
-	c.Flags().StringVarP(&t.file, "output", "o", "", "write the content to this `file` or folder; - for stdout")
+	c.Flags().StringVarP(&t.file, "output", "o", "", "write the content to this `file` or folder; - is stdout")
 	c.Flags().BoolVar(&t.force, "force", false, "overwrite an existing file")
 }
 

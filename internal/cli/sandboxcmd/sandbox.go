@@ -87,31 +87,31 @@ responses, use stream=KIND instead of a status:
     stream=fenced          the response has words around the JSON
     stream=empty           the response is empty
 
-The AI content service generates its responses from the request, such as the
-size and colours of an image. It marks them as simulated. --ai-rates and
---ai-credits set limits. --ai-on-premises selects the behaviour of an
+The AI content service generates its responses from the request, for example
+from the size and colours of an image. It marks them as simulated. --ai-rates
+and --ai-credits set limits. --ai-on-premises selects the behaviour of an
 on-premises installation. The API documentation is at /v1/docs and /v1/doc.json.
 
 Decoded images use up to 192 MB of memory in total. Images that need more
 memory have smaller renditions, or none.
 
-The sandbox refuses uploads beyond the limits of a plan. On the plan
+The sandbox refuses uploads beyond the limits of its plan. On the plan
 ckbox.personal, it also refuses to deliver files beyond the limits. Bandwidth is
 counted from the start of the sandbox.
 
-A profile sets the behaviour that doctor --probe measured at a real service. Use
+A profile sets the behaviour that doctor --probe measured on a real service. Use
 --profile, or --ai-profile for the AI content service. See
 assetferry help profile.
 
 A browser on this machine can show the library page. The page has categories,
 folders, assets with images and metadata, and the trash, including private
-files. The printed URL contains a key that works once, in one browser. That
-browser has access for 30 days with --data, or else until the sandbox stops. To
-get a new URL, use assetferry sandbox status. To turn off the page, use
---no-library. Other machines cannot open the page. The page ignores
-faults and latency.
+files. The printed URL contains a key that works once, in one browser. With
+--data, that browser has access for 30 days. Without --data, it has access until
+the sandbox stops. To get a new URL, use assetferry sandbox status. To turn off
+the page, use --no-library. Other machines cannot open the page. The page
+ignores faults and latency.
 
-GET /_sandbox/stats counts the requests and needs no token. The API
+GET /_sandbox/stats returns the number of requests and needs no token. The API
 documentation is at /docs, and as JSON at /docs.json.
 `
 
