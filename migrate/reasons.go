@@ -47,7 +47,7 @@ var (
 	ReasonNeedsSync       = define(definition{code: "needs_sync", text: "content changed; migrate does not replace assets", missed: true,
 		remedy: "run assetferry sync to replace it"})
 	ReasonIdenticalAsset    = define(definition{code: "identical_asset", text: "an asset with identical content exists"})
-	ReasonIdenticalObject   = define(definition{code: "identical_object", text: "identical content to another object; both share one asset"})
+	ReasonIdenticalObject   = define(definition{code: "identical_object", text: "content is identical to that of another object; both share one asset"})
 	ReasonSameNameAndSize   = define(definition{code: "same_name_and_size", text: "an asset with the same name and size exists"})
 	ReasonNameExistsCreated = define(definition{code: "name_exists_created", text: "another asset has the name; uploaded next to it"})
 	ReasonNotAtDestination  = define(definition{code: "not_at_destination", text: "not at the destination; adopt uploads nothing", missed: true,
@@ -60,11 +60,11 @@ var (
 		remedy: "fix the cause that the error names, then use {retry_exhausted}"})
 	ReasonUnconfirmed = define(definition{code: "unconfirmed", text: "uploaded before, but it is unknown whether it arrived ({retry_exhausted} tries it)", stopsRetries: true, missed: true,
 		remedy: "look for it at the destination, then use {retry_exhausted}"})
-	ReasonUnconfirmedDeleted = define(definition{code: "unconfirmed_deleted", text: "uploaded before and deleted at the source since; it is unknown whether an asset exists", stopsRetries: true, missed: true,
+	ReasonUnconfirmedDeleted = define(definition{code: "unconfirmed_deleted", text: "uploaded before, and since then deleted at the source; it is unknown whether an asset exists", stopsRetries: true, missed: true,
 		remedy: "look for the asset at the destination and trash it by hand, then use {retry_exhausted}"})
 
 	ReasonContentChanged        = define(definition{code: "content_changed", text: "content changed"})
-	ReasonContentAndNameChanged = define(definition{code: "content_and_name_changed", text: "content changed, and the name in case or Unicode form only"})
+	ReasonContentAndNameChanged = define(definition{code: "content_and_name_changed", text: "content changed, and the name changed only in case or Unicode form"})
 	ReasonNameAvailable         = define(definition{code: "name_available", text: "the name that was taken is available now"})
 	ReasonContentMaybeChanged   = define(definition{code: "content_maybe_changed", text: "size, time or version changed; the content is compared"})
 	ReasonOnlyVersionChanged    = define(definition{code: "only_version_changed", text: "only the time or version changed; the content is identical"})

@@ -103,23 +103,23 @@ var codes = map[string]string{
 
 // ownMeanings explains codes that mean something more definite for a command.
 var ownMeanings = map[string]map[int]string{
-	"doctor":  {exit.CodeError: "error, or a check failed", exit.CodeSafetyCheck: "the probe is not approved", exit.CodeAuth: "a check of the authentication failed"},
+	"doctor":  {exit.CodeError: "error, or a check failed", exit.CodeSafetyCheck: "the probe is not approved", exit.CodeAuth: "the authentication check failed"},
 	"sandbox": {exit.CodeInUse: "another sandbox uses the folder"},
 	"plan": {
 		exit.CodeItems:       "the plan has conflicts or unreadable objects",
 		exit.CodeSafetyCheck: "a safety check would stop the run",
 	},
-	"migrate": {exit.CodeItems: "finished, but some items failed, changed, are in conflict or unconfirmed"},
-	"sync":    {exit.CodeItems: "finished, but some items failed, changed, are in conflict or unconfirmed"},
+	"migrate": {exit.CodeItems: "finished, but some items failed or changed, or are in conflict or unconfirmed"},
+	"sync":    {exit.CodeItems: "finished, but some items failed or changed, or are in conflict or unconfirmed"},
 	"undo":    {exit.CodeItems: "finished, but some items failed or are in conflict", exit.CodeSafetyCheck: "not approved"},
 	"verify":  {exit.CodeItems: "the run is unfinished, or some of its items did not arrive"},
 	"export":  {exit.CodeItems: "finished, but some files could not be written"},
-	"status":  {exit.CodeItems: "the watched run left items behind, or stopped (--watch)"},
+	"status":  {exit.CodeItems: "the watched run stopped, or has unfinished items (--watch)"},
 	"report":  {exit.CodeItems: "the list is incomplete"},
 	"urls":    {exit.CodeDifference: "a URL does not lead to its asset (--check)"},
 	"rewrite": {exit.CodeItems: "finished, but some files could not be rewritten"},
 
-	"sandbox status":       {exit.CodeNoSuch: "no sandbox runs"},
+	"sandbox status":       {exit.CodeNoSuch: "no sandbox is running"},
 	"assets folder delete": {exit.CodeSafetyCheck: "the folder is not empty, or the command is not approved"},
 	"ai conversations rm":  {exit.CodeNoSuch: "no such conversation"},
 	"enrich documents":     {exit.CodeItems: "finished, but some pages failed"},

@@ -81,11 +81,59 @@ func rewordCobra(root *cobra.Command) {
 		case "completion":
 			c.Short = "Print a completion script for a shell"
 			c.Long = "Completion prints a script that completes commands, flags and values in a shell.\nThe help of each command below shows how to load it."
-			for _, shell := range c.Commands() {
-				shell.Short = "Print the completion script for " + shell.Name()
+			for _, sub := range c.Commands() {
+				text := shellTexts[sub.Name()]
+				sub.Short, sub.Long, sub.DisableFlagsInUseLine = "Print the completion script for "+text.name, text.long, false
 			}
 		}
 	}
+}
+
+// shellTexts are the names of shells, and the help of the commands that print their completion
+// scripts, by command.
+var shellTexts = map[string]struct{ name, long string }{
+	"bash": {"bash", `Bash prints the completion script for bash. The script needs the package
+bash-completion. To load the script in the current shell:
+
+  source <(assetferry completion bash)
+
+To load it in each new shell on Linux:
+
+  assetferry completion bash > /etc/bash_completion.d/assetferry
+
+To load it in each new shell on macOS:
+
+  assetferry completion bash > $(brew --prefix)/etc/bash_completion.d/assetferry`},
+	"fish": {"fish", `Fish prints the completion script for fish. To load the script in the current
+shell:
+
+  assetferry completion fish | source
+
+To load it in each new shell:
+
+  assetferry completion fish > ~/.config/fish/completions/assetferry.fish`},
+	"powershell": {"PowerShell", `Powershell prints the completion script for PowerShell. The following line loads
+the script in the current shell. To load it in each new shell, add the line to
+your PowerShell profile.
+
+  assetferry completion powershell | Out-String | Invoke-Expression`},
+	"zsh": {"zsh", `Zsh prints the completion script for zsh. If completion is not enabled in zsh,
+enable it once:
+
+  echo "autoload -U compinit; compinit" >> ~/.zshrc
+
+To load the script in the current shell:
+
+  source <(assetferry completion zsh)
+
+To load it in each new shell on Linux:
+
+  assetferry completion zsh > "${fpath[1]}/_assetferry"
+
+To load it in each new shell on macOS:
+
+  assetferry completion zsh \
+    > "$(brew --prefix)/share/zsh/site-functions/_assetferry"`},
 }
 
 // commandGroups lists the commands in the order of the help.

@@ -175,7 +175,7 @@ func addGlobalFlags(f *command.Factory, flags *pflag.FlagSet) {
 	cmdline.Setting(flags, "service", "`key` under auth in the token")
 	cmdline.Setting(flags, "user", "user `ID` in the token")
 	cmdline.Setting(flags, "service-profile", "`file` with delays and list order of the service, from doctor --probe")
-	cmdline.Setting(flags, "ca-file", "`file` with certificates of private authorities")
+	cmdline.Setting(flags, "ca-file", "`file` with certificates of private certificate authorities")
 	cmdline.Setting(flags, "log-file", "append log records as JSON to this `file`; contains file names, hosts and error messages")
 	cmdline.Setting(flags, "progress", "kind of progress display")
 	flags.Bool("compensate-clock", false, "date tokens by the clock of the server")

@@ -46,13 +46,13 @@ type trace struct {
 func hosts() map[string]trace {
 	return map[string]trace{
 		"service":   {"the service, at the URL in --to, ASSETFERRY_URL or assetferry.yaml.", "assets.test"},
-		"delivery":  {"the host that delivers the files of the service, if it is another one", "files.test"},
+		"delivery":  {"the host that delivers the files of the service, if that is a different host", "files.test"},
 		"source":    {"for an environment or a workspace as a source: the service at ASSETFERRY_SOURCE_URL, or at the URL in assetferry.yaml, and the host that delivers its files", "from.test"},
 		"bucket":    {"for a source or an export in S3: the endpoint of the bucket", "bucket.test"},
 		"connector": {"for a source behind a CKFinder connector: the host in its URL", "connector.test"},
 		"table":     {"for a table: the hosts of the URLs in it", "table.test"},
 		"redirect":  {"the hosts that a redirect of content leads to", "moved.test"},
-		"hook":      {"for --notify: the hosts of the URLs given there", "hook.test"},
+		"hook":      {"for notifications: the hosts of the URLs in --notify or --notify-file", "hook.test"},
 		"ai":        {"for enrich and ai: the AI content service", "ai.test"},
 		"tokens":    {"the token endpoint if ASSETFERRY_AI_TOKEN_URL names one", "tokens.test"},
 	}
@@ -89,7 +89,7 @@ func written() map[string]trace {
 func fleeting() map[string]trace {
 	return map[string]trace{
 		"temporary": {"the index of a table of objects (assetferry-table-), a redirect map that is read (assetferry-map-), and sort files of SQLite (etilqs_)", `^tmp/(assetferry-(table|map)-|etilqs_)[^/]+$`},
-		"draft":     {"A file that is written has a draft beside it, whose name begins with a dot", `(^|/)\.[^/]+(-[A-Z2-7]{26}|\.assetferry-draft|\.part)$`},
+		"draft":     {"a file being written has a draft beside it, whose name begins with a dot", `(^|/)\.[^/]+(-[A-Z2-7]{26}|\.assetferry-draft|\.part)$`},
 		"doctor":    {"an empty file with which doctor tests whether a state database can be created (.assetferry-doctor-)", `(^|/)\.assetferry-doctor-[^/]+$`},
 	}
 }

@@ -31,7 +31,7 @@ func Presets() []Preset {
 		{"fast", "many requests at once, no search for changes at the destination", []Setting{
 			{"concurrency", "64"}, {"drift_share", "0"},
 		}},
-		{"scheduled", "unattended, skips new file types and files that are being written", []Setting{
+		{"scheduled", "unattended, skips unsupported file types and files that are being written", []Setting{
 			{"unsupported", "skip"}, {"min_age", "5m"}, {"wait", "10m"}, {"max_duration", "6h"}, {"progress", "none"},
 		}},
 	}

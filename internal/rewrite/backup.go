@@ -41,7 +41,7 @@ func NewBackup(root string, now time.Time) (*Backup, error) {
 type InsideError struct{ Root, Folder string }
 
 func (e *InsideError) Error() string {
-	return fmt.Sprintf("backup directory %s is inside %s: a web server may deliver the originals", ui.Sanitize(e.Root), ui.Sanitize(e.Folder))
+	return fmt.Sprintf("backup folder %s is inside %s: a web server may deliver the originals", ui.Sanitize(e.Root), ui.Sanitize(e.Folder))
 }
 
 // NewBackupApart is NewBackup for a root outside the given folders. Otherwise it returns an
@@ -54,7 +54,7 @@ func NewBackupApart(root string, now time.Time, folders []string) (*Backup, erro
 	for _, folder := range folders {
 		inside, err := backup.IsWithin(folder)
 		if err != nil {
-			return nil, fmt.Errorf("backup directory %s: %w", ui.Sanitize(root), err)
+			return nil, fmt.Errorf("backup folder %s: %w", ui.Sanitize(root), err)
 		}
 		if inside {
 			return nil, &InsideError{root, folder}

@@ -113,7 +113,7 @@ func TestOriginalsBehindALink(t *testing.T) {
 	}
 }
 
-// A backup directory that is a link to a folder that does not exist is refused.
+// A backup folder that is a link to a folder that does not exist is refused.
 func TestBackupBehindADanglingLink(t *testing.T) {
 	dir := t.TempDir()
 	path, link := filepath.Join(dir, "site", "a.html"), filepath.Join(dir, "link")

@@ -350,8 +350,8 @@ func newContextsCreateCommand(f *command.Factory) *cobra.Command {
 		Short: "Create a context with prompts and files",
 		Long: `Create creates a context with prompts and files, and shows its ID. Contexts can
 have the same name, but not the same ID. With --apply-to, the service uses the
-context in all such requests of all users. The command needs the permission
-ai:admin.
+context in all requests of that feature, for all users. The command needs the
+permission ai:admin.
 `,
 		Example: `  assetferry ai contexts create 'House style' --prompt alt=@alt.txt`,
 		Args:    cmdline.One("NAME"),

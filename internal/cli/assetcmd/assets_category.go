@@ -39,11 +39,11 @@ func newAddExtensionCommand(f *command.Factory) *cobra.Command {
 CATEGORY is a name or an ID. Extensions ignore case. The command needs an admin
 token.
 
-The service replaces all extensions at once, and permanently deletes the files
-of a missing one. The command therefore reads the extensions immediately before
-the change. If another user changed the category, nothing is sent. The request
-is sent only once. Do not change the category in other ways at the same time: a
-change within that fraction of a second is overwritten.
+The service replaces all extensions at once, and permanently deletes files whose
+extension is missing. The command therefore reads the extensions immediately
+before the change. If another user changed the category, nothing is sent. The
+request is sent only once. Do not change the category in other ways at the same
+time: a change between the reading and the request is overwritten.
 `,
 		Example: `  assetferry assets category add-extension Images jxl --dry-run
   assetferry assets category add-extension Images jxl`,

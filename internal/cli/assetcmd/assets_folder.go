@@ -131,7 +131,7 @@ func newFolderDeleteCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "delete FOLDER",
 		Short: "Delete an empty folder",
-		Long: `Delete deletes a folder without assets and subfolders. It refuses other folders
+		Long: `Delete deletes a folder without assets or subfolders. It refuses other folders
 (exit code 6). FOLDER is a path such as Images/2024/spring, or an ID. The
 command asks for confirmation, unless you give --yes.
 

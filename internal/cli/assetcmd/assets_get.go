@@ -28,10 +28,10 @@ func newGetCommand(f *command.Factory) *cobra.Command {
 		Use:   "get ID",
 		Short: "Show an asset, or download it with -o",
 		Long: `Get shows the metadata of an asset. With -o, it downloads the content to a file,
-or to a folder under the name of the asset. -o - writes to stdout. In that name,
-%XX replaces characters that file systems do not accept, and a dot or hyphen at
-the start. The file is written completely or not at all. Only --force overwrites
-an existing file. Put an ID that begins with a hyphen after --:
+or to a folder under the name of the asset. -o - writes to stdout. In the file
+name, %XX replaces characters that file systems do not accept, and a dot or
+hyphen at the start. The file is written completely or not at all. Only --force
+overwrites an existing file. Put an ID that begins with a hyphen after --:
 
     assetferry assets get -- -NxTs6sfrd3a
 `,
@@ -108,7 +108,7 @@ type target struct {
 }
 
 func (t *target) addFlags(c *cobra.Command) {
-	c.Flags().StringVarP(&t.file, "output", "o", "", "write the content to this `file` or folder; - for stdout")
+	c.Flags().StringVarP(&t.file, "output", "o", "", "write the content to this `file` or folder; - is stdout")
 	c.Flags().BoolVar(&t.force, "force", false, "overwrite an existing file")
 }
 

@@ -292,7 +292,7 @@ func (f *Factory) startEmbeddedAI(ctx context.Context, at config.AIService, scop
 
 // AddAIFlags adds the flags of the access to the AI content service.
 func AddAIFlags(f *pflag.FlagSet) {
-	cmdline.Setting(f, "ai-limits", "rate limits to keep; auto keeps the limits of the vendor at its own hosts, and none elsewhere")
+	cmdline.Setting(f, "ai-limits", "rate limits to respect; auto respects the limits of the vendor at its own hosts, and none elsewhere")
 	cmdline.Setting(f, "ai-compatibility", "compatibility `version` in GET /v1/models/VERSION")
 	f.StringArray("ai-permission", nil, "request this `permission` in tokens instead of the usual permissions (repeatable)")
 	f.StringArray("ai-route", nil, "`ENDPOINT=METHOD /path`: path of an undocumented endpoint (repeatable)")

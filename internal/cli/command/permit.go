@@ -59,7 +59,7 @@ const (
 // AddApprovalFlags adds the flags of commands that need approval.
 func AddApprovalFlags(f *pflag.FlagSet) {
 	cmdline.Setting(f, "approval", "approval request `file` signed by an approver; the signature is in FILE.sig")
-	f.String(RequestFlag, "", "only write the request that an approver signs to this `file`")
+	f.String(RequestFlag, "", "write only the approval request, to this `file`, for an approver to sign")
 	f.String(expiresFlag, defaultExpiry, "`duration` until a requested approval expires")
 }
 

@@ -33,8 +33,8 @@ func NewCommand(f *command.Factory) *cobra.Command {
 		Short: "Request descriptions, tags and alt texts, and apply them",
 		Long: `Enrich finds assets with missing or poor descriptions and requests better ones
 from the AI content service at --ai-url. A proposal changes nothing until a
-person accepts it. Apply writes accepted proposals, and never overwrites later
-changes of other users. The steps:
+person accepts it. Apply writes accepted proposals, and skips texts that changed
+after the proposal. The steps:
 
     assetferry enrich audit               find missing and poor descriptions
     assetferry enrich describe            request proposals for images
@@ -45,10 +45,10 @@ changes of other users. The steps:
 
 Before describe, review, translate and documents send anything, they show the
 selection, the host, the number of billable requests and the expected cost. Then
-they ask for confirmation. They never send assets in private categories, or
-assets excluded by never_category, never_tag or enrich_exclude. To continue
-after an interruption, repeat the command. For details, see
-assetferry help enrich.
+they ask for confirmation. They never send assets excluded by never_category,
+never_tag or enrich_exclude. Assets in private categories are sent only with
+--enrich-private allow. To continue after an interruption, repeat the command.
+For details, see assetferry help enrich.
 `,
 	}
 	c.AddCommand(

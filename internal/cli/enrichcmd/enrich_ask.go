@@ -79,7 +79,7 @@ Descriptions, tags and folders are not sent.
 	o.addFlags(flags)
 	flags.StringVar(&o.language, "language", "en", "`language` of the texts, such as en, de or pt-BR")
 	flags.StringArrayVar(&o.findings, "finding", nil, "select images with this `finding` (repeatable; default none and junk)")
-	flags.DurationVar(&o.confirmTimeout, "confirm-timeout", enrich.DefaultConfirmTimeout, "wait this `duration` for a reply whose connection was lost")
+	flags.DurationVar(&o.confirmTimeout, "confirm-timeout", enrich.DefaultConfirmTimeout, "wait this `duration` for a reply after the connection is lost")
 	cmdline.Setting(flags, "ai-model", "`ID` of the model (default: recommended by the service)")
 	return c
 }
@@ -101,7 +101,7 @@ Without ASSETs, review selects all assets with a description.
 	}
 	flags := c.Flags()
 	o.addFlags(flags)
-	flags.StringVar(&o.review, "review", "correctness", "kind of `review`: correctness, clarity, readability, make-shorter or another one of the service")
+	flags.StringVar(&o.review, "review", "correctness", "kind of `review`: correctness, clarity, readability, make-shorter or another review of the service")
 	return c
 }
 

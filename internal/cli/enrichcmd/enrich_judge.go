@@ -170,6 +170,7 @@ func newJudgeCommand(f *command.Factory, name, short string, accepted bool) *cob
 		Use:   name + " [ID...]",
 		Short: short,
 		Long: short + `.
+
 To see the IDs, use enrich proposals. --all selects all undecided proposals.
 `,
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {

@@ -59,7 +59,7 @@ The page contains the images, so you can send it to other people.
 	}
 	flags := c.Flags()
 	flags.StringVar(&o.format, "format", "text", "output `format`: "+strings.Join(proposalFormats(), ", "))
-	flags.StringVar(&o.output, "output", "", "write to this `file`; - for stdout")
+	flags.StringVar(&o.output, "output", "", "write to this `file`; - is stdout")
 	flags.StringSliceVar(&o.states, "only", []string{string(enrichment.Proposed)}, "show proposals in this `state`: "+strings.Join(enrichmentStates(), ", ")+", or all")
 	flags.StringVar(&o.kind, "kind", "", "show proposals of this `kind`: describe, review or translate")
 	flags.StringVar(&o.language, "language", "", "show proposals in this `language`")

@@ -30,7 +30,7 @@ func NewExportCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export DIR|s3://...",
 		Short: "Download all assets as files",
-		Long: `Export writes every asset of the destination to a directory or a bucket, as
+		Long: `Export writes every asset of the destination to a folder or a bucket, as
 CATEGORY/FOLDER/NAME.EXT. NAME.EXT.json beside it contains the metadata:
 description, tags, custom attributes, place, privacy, URL, times and checksum.
 The file assetferry-export.json at the top lists the categories and the empty

@@ -81,8 +81,9 @@ and records them in the state database. It uploads nothing and changes nothing
 at the destination.
 
 An asset matches if it is in the place and has the name that migrate would give
-it. It must also have identical content or name this source as its own. Adopt
-counts the objects without a match. A later migrate uploads them.
+it. It must also have identical content, or a provenance attribute that names
+this source. Adopt counts the objects without a match. A later migrate uploads
+them.
 
 Use adopt if other programs uploaded the files. A lost state database does not
 need adopt, because migrate matches existing assets before it uploads anything.

@@ -35,9 +35,9 @@ sends no request that changes anything at the destination.
 
 Below the totals, plan lists problems: objects that would not be uploaded, files
 that would be public, and files that could run scripts in a browser. Each line
-names the flag or the person that decides about it. --probe also reads the first
-bytes of each file. It finds damaged images, wrong extensions and identical
-content. --verbose and --json list every object.
+names the flag or the person that decides. --probe also reads the first bytes of
+each file. It finds damaged images, wrong extensions and identical content.
+--verbose and --json list every object.
 
 --output writes the plan to a file for approval by its hash. Then "assetferry
 apply FILE --hash HEX" carries out only that plan.
@@ -68,7 +68,7 @@ would.
 	addCreateFlags(flags, &o.retryExhausted)
 	addDescribingFlags(flags)
 	command.AddLimitFlags(flags)
-	flags.BoolVar(&o.sync.on, "sync", false, "plan a sync instead of a migrate")
+	flags.BoolVar(&o.sync.on, "sync", false, "plan a sync instead of a migration")
 	addSyncFlags(flags, &o.sync)
 	return c
 }

@@ -45,8 +45,8 @@ Without --apply, undo only shows its plan and changes nothing.
 An asset that another user changed after the run is a conflict and stays
 unchanged. The same applies to an asset that a later run changed. Undo the later
 run first. The service may process a new image for ten minutes and hide an edit
-during that time. --content finds such an edit. Metadata that people added to an
-asset that existed before the run stays.
+during that time. --content finds such an edit. If an asset existed before the
+run, metadata that people added to it stays.
 
 After an interruption, run the same command again. Until the undo is finished,
 migrate and sync wait for it. The service decides how long its trash keeps
@@ -66,7 +66,7 @@ assets. If the destination requires approvals, see assetferry help security.
 	flags.StringVar(&o.run, "run", "", "`ID` of the run; assetferry runs lists the IDs")
 	flags.BoolVar(&o.apply, "apply", false, "carry out the undo instead of showing its plan")
 	flags.BoolVarP(&o.dryRun, "dry-run", "n", false, "only show the plan, as without --apply")
-	flags.BoolVar(&o.content, "content", false, "download each asset to trash or replace, and skip those with changed content")
+	flags.BoolVar(&o.content, "content", false, "download each asset before it is trashed or replaced, and skip it if its content changed")
 	flags.BoolVar(&o.yes, "yes", false, "skip the confirmation of --apply")
 	flags.StringP("concurrency", "j", "", fmt.Sprintf("maximum `number` of requests at the same time (default %d)", migrate.DefaultConcurrency))
 	cmdline.Setting(flags, "wait", "keep trying for this `duration` while all requests fail")

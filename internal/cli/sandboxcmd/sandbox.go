@@ -50,10 +50,10 @@ It runs until assetferry sandbox stop, an interrupt or a termination signal.
 None of these is an error. In the background, it leaves the terminal, so that
 Ctrl-C at the prompt does not end it. stderr shows the process ID.
 
-With --data, a folder stores all data, and a restart uses the same port. The
-settings of the shell therefore stay valid. Without --data, the data is in
-memory. The first start creates credentials in DIR/credentials.env. If another
-program uses the port, the start fails. To choose another port, use --listen.
+With --data, a folder stores all data. The first start creates credentials in
+DIR/credentials.env. A restart uses the same port, so that the settings of the
+shell stay valid. If another program uses the port, the start fails. To choose
+another port, use --listen. Without --data, the data is in memory.
 
 Faults are rules of the form METHOD ROUTE KEY=VALUE..., with * for any:
 
@@ -87,31 +87,31 @@ responses, use stream=KIND instead of a status:
     stream=fenced          the response has words around the JSON
     stream=empty           the response is empty
 
-The AI content service generates its responses from the request, such as the
-size and colours of an image. It marks them as simulated. --ai-rates and
---ai-credits set limits. --ai-on-premises selects the behaviour of an
+The AI content service generates its responses from the request, for example
+from the size and colours of an image. It marks them as simulated. --ai-rates
+and --ai-credits set limits. --ai-on-premises selects the behaviour of an
 on-premises installation. The API documentation is at /v1/docs and /v1/doc.json.
 
 Decoded images use up to 192 MB of memory in total. Images that need more
 memory have smaller renditions, or none.
 
-The sandbox refuses uploads beyond the limits of a plan. On the plan
+The sandbox refuses uploads beyond the limits of its plan. On the plan
 ckbox.personal, it also refuses to deliver files beyond the limits. Bandwidth is
 counted from the start of the sandbox.
 
-A profile sets the behaviour that doctor --probe measured at a real service. Use
+A profile sets the behaviour that doctor --probe measured on a real service. Use
 --profile, or --ai-profile for the AI content service. See
 assetferry help profile.
 
 A browser on this machine can show the library page. The page has categories,
 folders, assets with images and metadata, and the trash, including private
-files. The printed URL contains a key that works once, in one browser. That
-browser has access for 30 days with --data, or else until the sandbox stops. To
-get a new URL, use assetferry sandbox status. To turn off the page, use
---no-library. Other machines cannot open the page. The page ignores
-faults and latency.
+files. The printed URL contains a key that works once, in one browser. With
+--data, that browser has access for 30 days. Without --data, it has access until
+the sandbox stops. To get a new URL, use assetferry sandbox status. To turn off
+the page, use --no-library. Other machines cannot open the page. The page
+ignores faults and latency.
 
-GET /_sandbox/stats counts the requests and needs no token. The API
+GET /_sandbox/stats returns the number of requests and needs no token. The API
 documentation is at /docs, and as JSON at /docs.json.
 `
 
@@ -136,14 +136,14 @@ func NewCommand(f *command.Factory) *cobra.Command {
 	c.AddCommand(newStopCommand(f), newStatusCommand(f))
 	flags := c.Flags()
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` to listen on (with --data, the default is the previous listen address)")
-	flags.StringVar(&o.data, "data", "", "store all data in this `directory`")
+	flags.StringVar(&o.data, "data", "", "store all data in this `folder`")
 	flags.BoolVar(&o.fromEnvironment, "credentials-from-env", false, "use the credentials in ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY")
 	flags.BoolVar(&o.noLibrary, "no-library", false, "turn off the library page")
 	flags.DurationVar(&o.latency, "latency", 0, "wait this `duration` before each response")
 	flags.DurationVar(&o.processing, "processing-delay", 0, "keep images queued for at least this `duration`")
 	flags.DurationVar(&o.skew, "clock-skew", 0, "set the clock ahead by this `duration`")
 	flags.StringArrayVar(&o.faults, "fault", nil, "apply the fault of this `rule` (repeatable)")
-	flags.StringVar(&o.profile, "profile", "", "behave as the real service in this `file` from doctor --probe")
+	flags.StringVar(&o.profile, "profile", "", "behave like the service that this `file` from doctor --probe describes")
 	o.limits.addFlags(flags)
 	o.ai.addFlags(flags)
 	return c

@@ -115,7 +115,7 @@ running, stop does nothing and succeeds.
 			return nil
 		}),
 	}
-	c.Flags().StringVar(&data, "data", "", "use the sandbox with its data in this `directory`")
+	c.Flags().StringVar(&data, "data", "", "use the sandbox with its data in this `folder`")
 	return c
 }
 
@@ -149,7 +149,7 @@ once, in one browser. If no sandbox is running, the exit code is 10.
 			return nil
 		}),
 	}
-	c.Flags().StringVar(&data, "data", "", "use the sandbox with its data in this `directory`")
+	c.Flags().StringVar(&data, "data", "", "use the sandbox with its data in this `folder`")
 	return c
 }
 

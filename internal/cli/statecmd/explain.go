@@ -29,8 +29,9 @@ the action and the reason of each run, failed attempts and the last
 verification. The line "Next" has the command to run next.
 
 KEY is the path of the object below SOURCE, such as 2024/spring/harbour.jpg. It
-can also be a path into the source, the ID of an asset, a previous key or an old
-URL. For a sidecar, explain shows its objects and its values.
+can also be the full path of a file in the source, the ID of an asset, a
+previous key or an old URL. For a sidecar, explain shows its objects and its
+values.
 
 With --conflicts, explain lists all objects whose metadata sources have
 different values, such as a table and embedded metadata.

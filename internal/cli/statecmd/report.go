@@ -26,10 +26,9 @@ type reportOptions struct{ format, only, splitBy, output string }
 
 // reportLong is the long help of report.
 const reportLong = `Report shows the result of a run: the objects by state, failed objects with
-fixes, conflicts, warnings, and skipped objects with the settings that decide
-about them. It also shows the verification, privacy, metadata, and the undo
-command. The report of a sync compares it with the previous sync and lists its
-changes.
+fixes, conflicts, warnings, and skipped objects with the settings that control
+this. It also shows the verification, privacy, metadata, and the undo command.
+The report of a sync compares it with the previous sync and lists its changes.
 
 Report reads only the state database. It sends no request, and it works while
 another process is running.
@@ -60,7 +59,7 @@ Formats:
 writes a new folder with a list for each top-level folder and an index of the
 counts.
 
-Fields of the json document. Amounts have objects and bytes:
+Fields of the json document. Each amount has the fields objects and bytes:
   verdict                   kind (verified, complete, selection, partial,
                             incomplete, different, unfinished, stopped, undone,
                             plan), title, message, next
@@ -80,9 +79,9 @@ Fields of the json document. Amounts have objects and bytes:
   verification              last verification; complete: nothing was uploaded
                             since
   changed_assets, undo      assets that existed before, and how to undo the run
-  renamed                   assets with another name than their objects, by all
-                            runs: count, and first with key, asset_name,
-                            asset_id
+  renamed                   assets whose names differ from those of their
+                            objects, by all runs: count, and first with key,
+                            asset_name, asset_id
   privacy, metadata, urls
   findings                  warnings, unmapped fields, GPS coordinates and
                             capture dates

@@ -37,8 +37,8 @@ State is the state of the run, or one of these:
 
 For syncs, runs also shows the trend: duration, created, replaced, moved,
 trashed and failed objects, and objects with updated metadata. With --json, the
-field outcomes has these numbers. Runs of enrich come last, with the billed
-requests to the AI content service.
+field "outcomes" contains these numbers. Runs of enrich come last, with the
+billed requests to the AI content service.
 
 Runs reads only the state database.
 `,

@@ -37,8 +37,8 @@ It lists each damaged part on a line and ends with exit code 4.
 also does this when it finishes.
 `, func(ctx context.Context, path string) error { return stateBackup(ctx, f, path) }),
 		stateSub(f, "compact", "Return unused space of the state database to the disk",
-			`Compact rewrites the state database to its smallest size. While it runs, it
-needs the same disk space again.
+			`Compact rewrites the state database to its smallest size. It needs free disk
+space for a second copy.
 `, func(ctx context.Context, path string) error { return stateCompact(ctx, f, path) }),
 		newPruneCommand(f),
 		stateSub(f, "takeover", "Take over a state database from another machine or a backup",

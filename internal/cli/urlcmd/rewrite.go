@@ -40,8 +40,8 @@ func NewRewriteCommand(f *command.Factory) *cobra.Command {
 		Short: "Replace old URLs with new URLs in files",
 		Long: `Rewrite finds old URLs in files and folders, and shows each replacement. --write
 replaces the URLs. A file is replaced completely or not at all. The originals
-are kept in a backup directory, never beside the files, where a web server would
-deliver them. --backup-dir names another directory. --restore restores the
+are kept in a backup folder, never beside the files, where a web server would
+deliver them. --backup-dir names another folder. --restore restores the
 originals.
 
 New URLs come from the state database. --old-prefix and the configuration
@@ -81,9 +81,9 @@ fragments, see assetferry help rewrite.
 	}
 	flags := c.Flags()
 	flags.BoolVar(&job.write, "write", false, "replace the URLs, and back up each original")
-	flags.StringVar(&job.backupDir, "backup-dir", "", "keep originals below this `directory` (default: under $XDG_STATE_HOME)")
-	flags.BoolVar(&job.backupInside, "accept-backup-inside", false, "override: allow a backup directory inside a PATH")
-	flags.StringVar(&job.restore, "restore", "", "restore the originals from this backup `directory`")
+	flags.StringVar(&job.backupDir, "backup-dir", "", "keep originals below this `folder` (default: under $XDG_STATE_HOME)")
+	flags.BoolVar(&job.backupInside, "accept-backup-inside", false, "override: allow a backup folder inside a PATH")
+	flags.StringVar(&job.restore, "restore", "", "restore the originals from this backup `folder`")
 	flags.StringArrayVar(&job.prefixes, "old-prefix", nil, "`URL` or path that old URLs begin with (repeatable)")
 	flags.StringVar(&job.mapFile, "map", "", "read the redirect map from this `file`: .tsv, .csv or .jsonl from assetferry urls")
 	flags.BoolVar(&job.all, "all", false, "search all files of a folder, not only text files")

@@ -36,7 +36,7 @@ func newBackup(f *command.Factory, job rewriteJob, folders []string) (*rewrite.B
 	return backup, err
 }
 
-// printBackup prints the backup directory and the command that restores it.
+// printBackup prints the backup folder and the command that restores it.
 func (w *rewriting) printBackup() {
 	if w.session.Counts.Backup == "" {
 		return
