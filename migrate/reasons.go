@@ -40,7 +40,7 @@ func define(d definition) Reason {
 // The reasons of a plan.
 var (
 	ReasonNew             = define(definition{code: "new", text: "not at the destination yet"})
-	ReasonRenamed         = define(definition{code: "renamed", text: "not at the destination yet; renamed because another object has the name"})
+	ReasonRenamed         = define(definition{code: "renamed", text: "not at the destination yet; renamed because another object has the same name"})
 	ReasonExtensionAdded  = define(definition{code: "extension_added", text: "not at the destination yet; .bin is added to the name, which has no extension"})
 	ReasonUnchanged       = define(definition{code: "unchanged", text: "unchanged since the last run"})
 	ReasonMetadataMissing = define(definition{code: "metadata_missing", text: "uploaded, but its metadata is not written yet"})
@@ -49,13 +49,13 @@ var (
 	ReasonIdenticalAsset    = define(definition{code: "identical_asset", text: "an asset with identical content exists"})
 	ReasonIdenticalObject   = define(definition{code: "identical_object", text: "content is identical to that of another object; both share one asset"})
 	ReasonSameNameAndSize   = define(definition{code: "same_name_and_size", text: "an asset with the same name and size exists"})
-	ReasonNameExistsCreated = define(definition{code: "name_exists_created", text: "another asset has the name; uploaded next to it"})
+	ReasonNameExistsCreated = define(definition{code: "name_exists_created", text: "another asset has the same name; uploaded next to it"})
 	ReasonNotAtDestination  = define(definition{code: "not_at_destination", text: "not at the destination; adopt uploads nothing", missed: true,
 		remedy: "run assetferry migrate to upload it"})
 	ReasonNotApproved = define(definition{code: "not_approved", text: "not in the approved plan", missed: true,
-		remedy: "write a new plan with plan {output} and have it approved"})
+		remedy: "write a new plan with assetferry plan {output}, and have it approved"})
 	ReasonChangedSinceApproval = define(definition{code: "changed_since_approval", text: "changed since the plan was approved", missed: true,
-		remedy: "write a new plan with plan {output} and have it approved"})
+		remedy: "write a new plan with assetferry plan {output}, and have it approved"})
 	ReasonRetriesExhausted = define(definition{code: "retries_exhausted", text: "failed in several runs and is not tried again ({retry_exhausted} tries it)", stopsRetries: true, missed: true,
 		remedy: "fix the cause that the error names, then use {retry_exhausted}"})
 	ReasonUnconfirmed = define(definition{code: "unconfirmed", text: "uploaded before, but it is unknown whether it arrived ({retry_exhausted} tries it)", stopsRetries: true, missed: true,
@@ -79,17 +79,17 @@ var (
 	ReasonCategoryFixed = define(definition{code: "category_fixed", text: "not at the destination yet; the asset with its content is in a category that it cannot leave"})
 
 	ReasonDeletedAtSource = define(definition{code: "deleted_at_source", text: "deleted at the source; its asset stays ({delete})",
-		remedy: "{delete} trash trashes the asset after the grace period"})
+		remedy: "use {delete} trash to trash the asset after the grace period"})
 	ReasonGracePeriod = define(definition{code: "grace_period", text: "deleted at the source; its asset stays until the grace period ends ({grace_period})",
-		remedy: "wait: a later sync trashes the asset after the grace period ({grace_period})"})
+		remedy: "wait for a later sync, which trashes the asset after the grace period ({grace_period})"})
 	ReasonPossiblyMoved = define(definition{code: "possibly_moved", text: "deleted at the source, or moved to a key that this run could not process; its asset stays",
 		remedy: "fix the objects that this run could not process, or exclude them with {exclude}; a later sync moves or trashes the asset"})
 	ReasonGracePeriodOver = define(definition{code: "grace_period_over", text: "deleted at the source; the grace period is over"})
 	ReasonTooManyDeletes  = define(definition{code: "too_many_deletes", text: "deleted at the source; more assets than one run may trash ({accept_deletes})",
-		remedy: "check that the source is complete; {accept_deletes} trashes the assets"})
+		remedy: "check that the source is complete, then use {accept_deletes} to trash the assets"})
 	ReasonDeletedAtBoth = define(definition{code: "deleted_at_both", text: "deleted at the source and at the destination"})
 	ReasonAssetDeleted  = define(definition{code: "asset_deleted", text: "a user deleted the asset at the destination; it stays deleted ({repair})", missed: true,
-		remedy: "{repair} creates it again"})
+		remedy: "use {repair} to create it again"})
 	ReasonAssetMoved = define(definition{code: "asset_moved", text: "a user moved or renamed the asset at the destination ({on_destination_change})", missed: true,
 		remedy: "move it back by hand, or use {on_destination_change} overwrite"})
 	ReasonAssetEdited = define(definition{code: "asset_edited", text: "a user changed the content of the asset at the destination ({on_destination_change})", missed: true,
@@ -106,15 +106,15 @@ var (
 	ReasonNotFailedBefore = define(definition{code: "not_failed_before", text: "did not fail before ({only})",
 		remedy: "run sync without {only}"})
 	ReasonNotInList = define(definition{code: "not_in_list", text: "not in the list ({files_from})",
-		remedy: "add it to the file of {files_from}"})
+		remedy: "add it to the list that {files_from} names"})
 	ReasonTooYoung = define(definition{code: "too_young", text: "changed too recently ({min_age})", ownRule: true, missed: true,
-		remedy: "wait: a later run uploads it ({min_age})"})
+		remedy: "wait for a later run, which uploads it ({min_age})"})
 	ReasonLimit = define(definition{code: "limit", text: "beyond the limit of this run ({limit})", missed: true,
 		remedy: "run again without {limit} to upload the rest"})
 	ReasonSymlink = define(definition{code: "symlink", text: "symbolic link ({symlinks})", ownRule: true, missed: true,
-		remedy: "{symlinks} follow uploads the files that links point to"})
+		remedy: "use {symlinks} follow to upload the files that links point to"})
 	ReasonNotRegularFile = define(definition{code: "not_regular_file", text: "not a regular file",
-		remedy: "only regular files can be uploaded"})
+		remedy: "nothing to do: only regular files can be uploaded"})
 	ReasonArchived = define(definition{code: "archived", text: "in an archived storage class", missed: true,
 		remedy: "have the owner of the bucket restore it from its archive, then run again"})
 	ReasonFolderMarker = define(definition{code: "folder_marker", text: "folder marker",
@@ -122,7 +122,7 @@ var (
 	ReasonUnsupportedType = define(definition{code: "unsupported_type", text: "unsupported file type: no category allows the extension", ownRule: true, missed: true,
 		remedy: "use {unsupported} create, with {fallback_category} for names without an extension, or {category}; or have an administrator allow the extension in a category"})
 	ReasonMappingRule = define(definition{code: "mapping_rule", text: "skipped by a mapping rule", ownRule: true,
-		remedy: "change the rule; plan {explain_mapping} KEY shows it"})
+		remedy: "change the rule; assetferry plan {explain_mapping} KEY shows it"})
 
 	ReasonSidecar = define(definition{code: "sidecar", text: "sidecar: metadata of another object",
 		remedy: "nothing to do: its metadata goes to the asset of that object; {precedence} without sidecar uploads it as an object"})
@@ -136,22 +136,22 @@ var (
 	ReasonMetadataUnreadable = define(definition{code: "metadata_unreadable", text: "its metadata cannot be read, and mapping rules need it", fails: true, missed: true,
 		remedy: "fix what the error names, or use {ignore_metadata}"})
 	ReasonMissingAtSource = define(definition{code: "missing_at_source", text: "listed in {files_from}, but not at the source", fails: true, missed: true,
-		remedy: "correct the file of {files_from}"})
+		remedy: "correct the list that {files_from} names"})
 	ReasonMappingError = define(definition{code: "mapping_error", text: "a mapping rule cannot be applied", missed: true,
-		remedy: "correct the rule or the object; plan {explain_mapping} KEY shows what the rules produce"})
+		remedy: "correct the rule or the object; assetferry plan {explain_mapping} KEY shows what the rules produce"})
 	ReasonInvalidKey = define(definition{code: "invalid_key", text: "the key cannot be split into folders and a name", missed: true,
 		remedy: "rename it at the source"})
 	ReasonNoCategoryPossible = define(definition{code: "no_category_possible", text: "no category can be created for its extension", missed: true,
-		remedy: "use {fallback_category} NAME, which adds .bin to the name; or a mapping rule that gives it an extension; or rename it at the source"})
+		remedy: "use {fallback_category} NAME, which adds .bin to the name; or give it an extension with a mapping rule; or rename it at the source"})
 	ReasonNameTooLong = define(definition{code: "name_too_long", text: "a name is longer than the service allows", missed: true,
 		remedy: "shorten the name at the source"})
 	ReasonTooLarge = define(definition{code: "too_large", text: "larger than the service allows", missed: true,
 		remedy: "reduce its size, or ask the operator of the service for a higher limit"})
 	ReasonCategoryPublic = define(definition{code: "category_public", text: "private at the source, but its category is public", missed: true,
 		remedy: "have an administrator make the category private; or name a private one with {category}; or let a mapping rule set category and private: true"})
-	ReasonNameExists = define(definition{code: "name_exists", text: "another asset has the name ({on_existing})", missed: true,
+	ReasonNameExists = define(definition{code: "name_exists", text: "another asset has the same name ({on_existing})", missed: true,
 		remedy: "use {on_existing} create to upload it next to that asset, or adopt to match assets of the same size; or rename one of the two"})
-	ReasonNameCollision = define(definition{code: "name_collision", text: "another object has the name ({on_collision})", missed: true,
+	ReasonNameCollision = define(definition{code: "name_collision", text: "another object has the same name ({on_collision})", missed: true,
 		remedy: "use {on_collision} rename, or rename one of the two at the source"})
 )
 
@@ -159,7 +159,7 @@ var (
 var (
 	ReasonUndoCreated       = define(definition{code: "undo_created", text: "created by the run"})
 	ReasonAssetChangedSince = define(definition{code: "asset_changed_since", text: "the asset changed after its upload",
-		remedy: "check the changes, and trash the asset by hand if it must go"})
+		remedy: "check the changes, and trash the asset by hand if you no longer need it"})
 	ReasonAssetShared = define(definition{code: "asset_shared", text: "another source shares the asset",
 		remedy: "trash it by hand if the other source does not need it"})
 	ReasonContentUnreadable = define(definition{code: "content_unreadable", text: "the content of the asset cannot be read",
@@ -169,10 +169,10 @@ var (
 	ReasonAssetMissing = define(definition{code: "asset_missing", text: "not at the destination any more",
 		remedy: "nothing to do: there is nothing left to undo"})
 	ReasonChangedByLaterRun = define(definition{code: "changed_by_later_run", text: "a later run changed it; undo that run first",
-		remedy: "undo the later run first, then this one again"})
+		remedy: "undo the later run first, then undo this run again"})
 
 	ReasonSharedByLaterRun = define(definition{code: "shared_by_later_run", text: "a later run made other objects share the asset; undo that run first",
-		remedy: "undo the later run first, then this one again"})
+		remedy: "undo the later run first, then undo this run again"})
 
 	ReasonUndoTrashed         = define(definition{code: "undo_trashed", text: "trashed by the run; restored"})
 	ReasonUndoReplaced        = define(definition{code: "undo_replaced", text: "replaced by the run; the previous content is restored"})

@@ -17,7 +17,7 @@ const RemarkEmbedded = "embedded: "
 
 // tooLong is in the error of an item with a text that is longer than the service allows and must
 // not be cut.
-const tooLong = "characters, and the service takes"
+const tooLong = "characters, and the service accepts"
 
 // IsTooLong reports whether an item failed because a text of its metadata is longer than the
 // service allows. A retry fails in the same way.

@@ -260,7 +260,7 @@ func TestEverythingArrivesFromADirectory(t *testing.T) {
 	for _, message := range []string{
 		"failed    agency/bad.jpg: sidecar agency/bad.jpg.json was not read: line 3, column 12: ",
 		"1 object with shortened or omitted text;",
-		"long/long.txt\n        description: cut to 1020 of 1499 characters: the service takes 1024\n",
+		"long/long.txt\n        description: cut to 1020 of 1499 characters: the service accepts 1024\n",
 	} {
 		if !strings.Contains(all, message) {
 			t.Errorf("neither the run nor its report shows %q:\n%s", message, all)

@@ -155,7 +155,7 @@ func TestCategoryChangedMeanwhile(t *testing.T) {
 		}
 	})
 	got := s.ferry(t, exit.CodeError, "assets", "category", "add-extension", "Mine", "ccc", "--table")
-	if !strings.Contains(got, "another user changed the category meanwhile") || slices.Contains(s.drain(), "PUT /admin/categories/"+id) {
+	if !strings.Contains(got, "another user changed the category in the meantime") || slices.Contains(s.drain(), "PUT /admin/categories/"+id) {
 		t.Errorf("printed %s", got)
 	}
 	if got := s.ferry(t, exit.CodeDone, "assets", "category", "add-extension", "Mine", "ccc"); !strings.Contains(got, `"extensions":["aaa","bbb","ccc"]`) {

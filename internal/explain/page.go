@@ -153,7 +153,7 @@ func audience(c state.Category) string {
 	case c.Name == "":
 		return "unknown; assetferry verify reads it from the service"
 	case c.Private:
-		return "authorized users (private category)"
+		return "authorised users (private category)"
 	}
 	return "everyone with the URL (public category)"
 }

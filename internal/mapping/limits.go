@@ -29,7 +29,7 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("%s has %d characters, and the service takes %d", e.Field, e.Has, e.Takes)
+	return fmt.Sprintf("%s has %d characters, and the service accepts %d", e.Field, e.Has, e.Takes)
 }
 
 // Remedy returns the next step, with settings in braces.
@@ -47,10 +47,10 @@ func (m *Mapping) fit(field, text string, takes int) (fits string, note *Note, e
 	case Fail:
 		return "", nil, &LimitError{field, has, takes}
 	case Skip:
-		return "", &Note{field, fmt.Sprintf("omitted: it has %d characters, and the service takes %d", has, takes)}, nil
+		return "", &Note{field, fmt.Sprintf("omitted: it has %d characters, and the service accepts %d", has, takes)}, nil
 	}
 	fits = cut(text, takes)
-	return fits, &Note{field, fmt.Sprintf("cut to %d of %d characters: the service takes %d", characters(fits), has, takes)}, nil
+	return fits, &Note{field, fmt.Sprintf("cut to %d of %d characters: the service accepts %d", characters(fits), has, takes)}, nil
 }
 
 // limit applies the length limit to the description.

@@ -15,9 +15,9 @@ func TestLimits(t *testing.T) {
 	long := strings.TrimSpace(strings.Repeat("word ", 300))
 	o := Object{Key: "a.jpg", Found: metadata.Found{metadata.FromTable: fields("description", long)}}
 	for limit, want := range map[OnLimit]string{
-		"":   "description: cut to 1020 of 1499 characters: the service takes 1024",
-		Cut:  "description: cut to 1020 of 1499 characters: the service takes 1024",
-		Skip: "description: omitted: it has 1499 characters, and the service takes 1024",
+		"":   "description: cut to 1020 of 1499 characters: the service accepts 1024",
+		Cut:  "description: cut to 1020 of 1499 characters: the service accepts 1024",
+		Skip: "description: omitted: it has 1499 characters, and the service accepts 1024",
 	} {
 		said, notes, err := New(nil, Options{OnLimit: limit}).Describe(o)
 		if err != nil || len(notes) != 1 || notes[0].String() != want {

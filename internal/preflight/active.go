@@ -17,15 +17,15 @@ var activityOrder = []activity{page, drawing, macros, program}
 // activeSVG is the finding of a Survey for every SVG file, and of a Probe for those with scripts.
 const activeSVG = "active_svg"
 
-const decidesActive = "--exclude, a private category, or leave them public if you trust the content owner"
+const decidesActive = "use --exclude or a private category, or leave them public if you trust the content owner"
 
 // activities returns empty sums of files that may run code.
 func activities() map[activity]*sum {
 	return map[activity]*sum{
 		page:    {definition: definition{id: "active_pages", severity: Warning, title: "HTML or XML, which may run scripts in a browser", remedy: decidesActive}},
 		drawing: {definition: definition{id: activeSVG, severity: Warning, title: "SVG, which may run scripts in a browser", remedy: decidesActive}},
-		macros:  {definition: definition{id: "active_macros", severity: Warning, title: "may contain macros, by the extension", remedy: decidesActive}},
-		program: {definition: definition{id: "active_programs", severity: Warning, title: "can be run as a program, by the extension", remedy: decidesActive}},
+		macros:  {definition: definition{id: "active_macros", severity: Warning, title: "may contain macros, judging by the extension", remedy: decidesActive}},
+		program: {definition: definition{id: "active_programs", severity: Warning, title: "can be run as a program, judging by the extension", remedy: decidesActive}},
 	}
 }
 

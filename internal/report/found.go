@@ -69,8 +69,8 @@ var remarkKinds = []struct {
 	what, says string
 }{
 	{BrokenSidecar, "Sidecars could not be read", migrate.RemarkBadSidecar},
-	{TooLong, "Texts longer than the service allows were shortened or omitted", "the service takes "},
-	{Embedded, "Embedded metadata could not be read, or only partly", migrate.RemarkEmbedded},
+	{TooLong, "Texts longer than the service allows were shortened or omitted", "the service accepts "},
+	{Embedded, "Embedded metadata could be read only in part, or not at all", migrate.RemarkEmbedded},
 	{NotKept, "Storage metadata could not be stored in the state database", migrate.RemarkNotKept},
 	{EditsKept, "Metadata edited at the destination was kept", migrate.RemarkEditsKept},
 	{OfCopy, "Metadata of duplicates was not used: duplicates share the asset of another object", migrate.RemarkCopyMetadata},
@@ -142,7 +142,7 @@ func (f Found) Said() (sentences []string) {
 		sentences = append(sentences, fmt.Sprintf("%s GPS coordinates, %s.", contain(f.Positions), attributes))
 	}
 	if f.Times > 0 {
-		sentences = append(sentences, fmt.Sprintf("%s a capture date, copied to the attribute created unless a rule changes the mapping. In the service, the date of an asset is the date of its upload.", have(f.Times)))
+		sentences = append(sentences, fmt.Sprintf("%s a capture date, copied to the attribute \"created\" unless a rule changes the mapping. In the service, the date of an asset is the date of its upload.", have(f.Times)))
 	}
 	return sentences
 }

@@ -61,9 +61,9 @@ func chartRates(points []Point, zone *time.Location) *rateCharts {
 	return &rateCharts{
 		Points: points,
 		Items: drawRates("rates-items", "Objects per minute over time",
-			fmt.Sprintf("At most %s objects per minute. The table below has the same numbers.", short(mostItems)), items, short),
+			fmt.Sprintf("Peak: %s objects per minute. The table below has the same numbers.", short(mostItems)), items, short),
 		Bytes: drawRates("rates-bytes", "Bytes per second over time",
-			fmt.Sprintf("At most %s. The table below has the same numbers.", bytesPerSecond(mostBytes)), bytes, bytesPerSecond),
+			fmt.Sprintf("Peak: %s. The table below has the same numbers.", bytesPerSecond(mostBytes)), bytes, bytesPerSecond),
 	}
 }
 

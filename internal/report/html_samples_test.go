@@ -80,8 +80,8 @@ func verifiedSample() sample {
 	r.Destination = Amount{99_412, 413_869_677_112}
 	r.Verification = Verification{Level: "checksum", At: &at, Compared: 99_412, ComparedByChecksum: 99_412, Verified: 99_412, ByChecksum: 99_412, Covers: true, LastArrival: &last}
 	r.Skipped = []Skipped{
-		{Reason: "system_file", Message: "system file", Amount: Amount{412, 3_345_678}, Decides: "system files are always skipped; rename the file to upload it", Examples: []string{"2019/.DS_Store", "2019/spring/Thumbs.db"}},
-		{Reason: "excluded", Message: "excluded by --include or --exclude", Amount: Amount{176, 9_000_000}, Decides: "--include and --exclude", Examples: []string{"brand/old/logo.ai"}},
+		{Reason: "system_file", Message: "system file", Amount: Amount{412, 3_345_678}, Decides: "rename it if it is not a system file", Examples: []string{"2019/.DS_Store", "2019/spring/Thumbs.db"}},
+		{Reason: "excluded", Message: "excluded by --include or --exclude", Amount: Amount{176, 9_000_000}, Decides: "change --include or --exclude", Examples: []string{"brand/old/logo.ai"}},
 	}
 	r.Undo = Undo{Created: Amount{98_112, 411_523_998_211}, Command: "assetferry undo --run " + r.Run.ID}
 	r.Privacy = Privacy{Public: Amount{90_000, 400_000_000_000}, Private: Amount{9_412, 13_869_677_112}, Categories: []Category{
@@ -122,13 +122,13 @@ func failedSample() sample {
 	r.Unlistable = 2
 	r.Destination = Amount{4_700, 21e9}
 	r.Verification = Verification{Level: "sample", Compared: 4_700, ComparedByChecksum: 100, Verified: 4_650, ByChecksum: 97, NotVerified: 47, Differences: 3, First: []Difference{
-		{arabic, "a1b2c3", "size", "is 12,345 B at the destination, not 12,346 B"}, {hostile, "a1b2c4", "missing", "is not at the destination"}, {long, "a1b2c5", "content", "has other content"}}}
+		{arabic, "a1b2c3", "size", "is 12,345 B at the destination, not 12,346 B"}, {hostile, "a1b2c4", "missing", "is not at the destination"}, {long, "a1b2c5", "content", "has different content"}}}
 	at := noon.Add(-time.Hour)
 	last := noon
 	r.Verification.At, r.Verification.LastArrival = &at, &last
 	r.Skipped = []Skipped{{Reason: "archived", Message: "in an archived storage class", Amount: Amount{83, 1e6}, Missed: true, Decides: "have the owner of the bucket restore it from its archive, then run again", Examples: []string{arabic, hostile, long}}}
 	r.Problems = []Problem{
-		{State: failed, Reason: "too_large", Message: "too large for the service (413)", Remedy: "ask the operator of the service for the limit; make the files smaller, or omit them with --exclude", Amount: Amount{203, 4e9},
+		{State: failed, Reason: "too_large", Message: "too large for the service (413)", Remedy: "ask the operator of the service for a higher limit, make the files smaller, or omit them with --exclude", Amount: Amount{203, 4e9},
 			Examples: []Example{{arabic, "POST /assets: 413 Payload Too Large: File exceeds the limit"}, {long, "POST /assets: 413 Payload Too Large"}, {hostile, "<b>no</b>"}}},
 		{State: unconfirmed, Reason: "unconfirmed", Message: "the upload was sent, but the service did not confirm it", Remedy: "run the same command again: it checks the destination and uploads only missing objects", Amount: Amount{8, 3e6},
 			Examples: []Example{{"2024/a.jpg", "the process ended while sending"}}},
@@ -138,7 +138,7 @@ func failedSample() sample {
 	r.Privacy = Privacy{Unknown: Amount{4_700, 21e9}, Categories: []Category{{ID: "c9", Name: hostile, Privacy: "unknown", Amount: Amount{4_700, 21e9}}}}
 	r.Metadata = Metadata{Objects: 12, Fields: 12, NotKept: 4, Pending: 9, EditsKept: 3}
 	r.Found = Found{UnmappedFields: 612, Unmapped: []Field{{"lens", "exif", 4_213}, {hostile, "table", 12}}, Positions: 1_204, Times: 4_001, Remarks: []Remark{
-		{TooLong, "Texts longer than the service allows were shortened or omitted", 1_017, []Example{{arabic, "description: cut to 1023 of 1207 characters: the service takes 1024"}, {long, "description: omitted: it has 1207 characters, and the service takes 1024"}}},
+		{TooLong, "Texts longer than the service allows were shortened or omitted", 1_017, []Example{{arabic, "description: cut to 1023 of 1207 characters: the service accepts 1024"}, {long, "description: omitted: it has 1207 characters, and the service accepts 1024"}}},
 		{BrokenSidecar, "Sidecars could not be read", 1, []Example{{hostile, "sidecar " + hostile + ".json was not read: line 3"}}}}}
 	r.Types = []Slice{{hostile, Amount{4000, 20e9}}, {".mp4", Amount{1000, 5e9}}}
 	r.Sizes = []Slice{{"empty", Amount{3, 0}}, {"100 MB and more", Amount{4_997, 25e9}}}

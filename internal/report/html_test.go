@@ -465,7 +465,7 @@ func TestRatesOfPoints(t *testing.T) {
 	if want := "M0 100V16.67H285.71V83.33H1000.00V100"; c.Items.Line != want {
 		t.Errorf("the line is %s, want %s", c.Items.Line, want)
 	}
-	if !strings.Contains(c.Items.Desc, "At most 50 objects") || !strings.Contains(c.Bytes.Desc, "At most 25 B/s") {
+	if !strings.Contains(c.Items.Desc, "Peak: 50 objects") || !strings.Contains(c.Bytes.Desc, "Peak: 25 B/s") {
 		t.Errorf("%s %s", c.Items.Desc, c.Bytes.Desc)
 	}
 	if chartRates(nil, time.UTC) != nil || chartSlices("x", "", "", []Slice{{"empty", Amount{}}}) != nil {

@@ -51,7 +51,7 @@ func causeOf(i state.Item) cause {
 			return k.cause
 		}
 	}
-	return cause{"other", "other errors", "run the same command again; assetferry explain KEY lists each attempt"}
+	return cause{"other", "other errors", "run the same command again; to list each attempt, use assetferry explain KEY"}
 }
 
 // serverError matches a status of 500 to 599 as assets.Error writes it.
@@ -65,8 +65,8 @@ var causes = []struct {
 }{
 	{says(migrate.ErrorMetadataNotWritten), cause{"metadata_pending", "uploaded, but the metadata could not be updated", "run the same command again: it updates only the metadata"}},
 	{says(": 401 ", ": 403 "), cause{"credentials_rejected", "the service rejected the credentials (401 or 403)", "check the access key and its permissions with assetferry doctor, then run the same command again"}},
-	{says("but it belongs to another object", "created another asset than was uploaded"), cause{"unexpected_asset", "the service returned another asset than the uploaded one", "run the same command again; if it happens again, report it to the operator of the service"}},
-	{says(": 413 "), cause{"too_large", "too large for the service (413)", "ask the operator of the service for the limit; make the files smaller, or omit them with --exclude"}},
+	{says("but it belongs to another object", "created another asset than was uploaded"), cause{"unexpected_asset", "the service returned a different asset from the uploaded one", "run the same command again; if it happens again, report it to the operator of the service"}},
+	{says(": 413 "), cause{"too_large", "too large for the service (413)", "ask the operator of the service for a higher limit, make the files smaller, or omit them with --exclude"}},
 	{says(": 400 ", ": 415 ", ": 422 "), cause{"rejected", "rejected by the service (400, 415 or 422)", "read the error: rename or convert the files at the source, or omit them with --exclude"}},
 	{says(": 404 "), cause{"destination_missing", "the category or folder no longer exists (404)", "run the same command again: it looks up categories and folders again"}},
 	{says(": 429 "), throttled},

@@ -300,7 +300,7 @@ func TestPrunedSync(t *testing.T) {
 	if diff := gocmp.Diff(whole.Results.States, r.Results.States); diff != "" || !r.Results.Accounted || r.Results.Listed != whole.Results.Listed {
 		t.Errorf("the results differ: %+v\n%s", r.Results, diff)
 	}
-	if !strings.Contains(r.Verdict.Message, "Its items were pruned") || r.Undo.Command != "" || r.Run.PrunedAt == nil || r.Sync.Deleted != nil {
+	if !strings.Contains(r.Verdict.Message, "items of this run were pruned") || r.Undo.Command != "" || r.Run.PrunedAt == nil || r.Sync.Deleted != nil {
 		t.Errorf("verdict: %+v, undo: %+v, sync: %+v", r.Verdict, r.Undo, r.Sync)
 	}
 	for _, o := range r.Skipped {

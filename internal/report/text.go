@@ -62,7 +62,11 @@ func (t *text) verdict(r Report) { t.say(0, "%s", r.Verdict.text()) }
 func (t *text) next(r Report) {
 	if r.Verdict.Next != "" {
 		t.b.WriteString("\n")
-		t.say(0, "Next: %s", r.Verdict.Next)
+		next := r.Verdict.NextStep()
+		t.say(0, "Next: %s", next.Text)
+		if next.Command != "" {
+			t.quote(2, next.Command)
+		}
 	}
 }
 
@@ -250,7 +254,8 @@ func (t *text) privacy(r Report) {
 	}
 	t.table([]ui.Column{{Title: "Category"}, {Title: "Privacy"}, {Title: "Assets", Right: true}, {Title: "Bytes", Right: true}, {Right: true}}, rows)
 	if r.Privacy.Unknown.Objects > 0 {
-		t.say(2, "Categories with unknown privacy are treated as private. assetferry verify reads the privacy from the service.")
+		t.say(2, "assetferry treats categories with unknown privacy as private. To read the privacy from the service:")
+		t.quote(4, "assetferry verify")
 	}
 }
 
@@ -344,7 +349,8 @@ func (t *text) metadata(r Report) {
 	if f.UnmappedFields == 0 {
 		return
 	}
-	t.say(2, "Unmapped fields: %s. To map these fields, see assetferry help mapping.", ui.Count(f.UnmappedFields))
+	t.say(2, "Unmapped fields: %s. To map these fields, see:", ui.Count(f.UnmappedFields))
+	t.quote(4, "assetferry help mapping")
 	var rows [][]string
 	for _, m := range f.Unmapped[:min(len(f.Unmapped), shownFields)] {
 		rows = append(rows, []string{brief(m.Name), m.From, ui.Count(m.Objects)})
@@ -361,7 +367,7 @@ func (m Metadata) StorageText() string {
 	for _, k := range []struct {
 		n    int64
 		name string
-	}{{m.ContentTypes, "a content type"}, {m.Fields, "metadata fields"}, {m.Tags, "tags"}} {
+	}{{m.ContentTypes, "with a content type"}, {m.Fields, "with metadata fields"}, {m.Tags, "with tags"}} {
 		if k.n > 0 {
 			kinds = append(kinds, ui.Count(k.n)+" "+k.name)
 		}

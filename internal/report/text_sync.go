@@ -125,9 +125,9 @@ func (t *text) deletedText(o DeletedObject) string {
 	}
 	switch {
 	case o.New:
-		text += ", new"
+		text += ", object newly deleted"
 	case o.Since != nil:
-		text += ", deleted since " + t.at(*o.Since)
+		text += ", object deleted since " + t.at(*o.Since)
 	}
 	if note := o.Note(); note != "" {
 		text += ": " + note

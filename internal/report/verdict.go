@@ -13,12 +13,24 @@ import (
 // text returns the verdict as sentences.
 func (v Verdict) text() string { return v.Title + ". " + v.Message }
 
+// NextStep returns the next step, and the command that ends it; the command is empty if there is
+// none.
+func (v Verdict) NextStep() (s step) {
+	if at := strings.LastIndex(v.Next, ": assetferry "); at >= 0 {
+		return step{v.Next[:at+1], v.Next[at+len(": "):]}
+	}
+	return step{v.Next, ""}
+}
+
+// A step is what a user does next: a text, and a command if there is one.
+type step struct{ Text, Command string }
+
 // judge returns the verdict. Errors come before missing objects, and these before success: the
 // first verdict that applies counts.
 func judge(r Report) Verdict {
 	v := judgeRun(r)
 	if r.Run.PrunedAt != nil {
-		v.Message += fmt.Sprintf(" Its items were pruned on %s; the counts remain.", r.Run.PrunedAt.Format(time.DateOnly))
+		v.Message += fmt.Sprintf(" The items of this run were pruned on %s; the counts remain.", r.Run.PrunedAt.Format(time.DateOnly))
 	}
 	return v
 }
@@ -40,7 +52,7 @@ func judgeResults(r Report) (Verdict, bool) {
 	if r.Results.Accounted || !r.Run.ListedAll { // an unfinished listing changes between two reads
 		return Verdict{}, false
 	}
-	return Verdict{Incomplete, "Objects unaccounted for", fmt.Sprintf("%s were listed, and only %s are accounted for.",
+	return Verdict{Incomplete, "Objects unaccounted for", fmt.Sprintf("%s listed, but only %s accounted for.",
 		objects(r.Results.Listed.Objects), ui.Count(r.Results.Total.Objects)), "check the state database: assetferry state check"}, true
 }
 
@@ -48,7 +60,7 @@ func judgePlan(r Report) (Verdict, bool) {
 	if r.Run.Command != "plan" || r.Run.State == string(state.Applying) || r.Run.State == string(state.Finished) {
 		return Verdict{}, false
 	}
-	next := "carry out a plan: assetferry migrate"
+	next := "carry out the plan: assetferry migrate"
 	if r.Undo.Undoes != "" {
 		next = "carry out the undo: assetferry undo --run " + r.Undo.Undoes + " --apply"
 	}
@@ -65,7 +77,7 @@ func judgeUndone(r Report) (Verdict, bool) {
 	}
 	again := "upload the objects again: assetferry migrate"
 	if r.Sync != nil {
-		again = "the next sync repeats the changes unless the source or the settings change"
+		again = "change the source or the settings; otherwise, the next sync repeats the changes"
 	}
 	left := r.Undo.left()
 	return Verdict{Undone, undoneTitle(left), undoneText(inTrash, restored, left), again}, true
@@ -124,7 +136,7 @@ func judgeUndo(r Report) (Verdict, bool) {
 	}
 	next := "upload the objects again: assetferry migrate"
 	if restored > 0 {
-		next = "a sync with the same settings repeats the changes; assetferry explain KEY shows how to keep an asset as it is"
+		next = "change the settings; otherwise, the next sync repeats the changes. To see how to keep an asset as it is: assetferry explain KEY"
 	}
 	return Verdict{Undone, "Undone", text(0), next}, true
 }
@@ -135,7 +147,7 @@ func judgeStopped(r Report) (Verdict, bool) {
 		return Verdict{}, false
 	}
 	v := Verdict{Stopped, "Stopped by a safety check", sentence(capital(r.Sync.Stopped)) + " Nothing was changed.",
-		"check the source and the settings. If they are correct, assetferry status shows the command that overrides the check"}
+		"check the source and the settings. If they are correct, show the command that overrides the check: assetferry status"}
 	if !migrate.IsAcceptable(r.Sync.Stopped) {
 		v.Next = "check that the disk or share is mounted, then run the same command again"
 	}
@@ -148,7 +160,7 @@ func judgePartlyStopped(r Report) (Verdict, bool) {
 		return Verdict{}, false
 	}
 	v := Verdict{Stopped, "Partly stopped by a safety check", sentence(capital(r.Sync.Stopped)),
-		"check that the source is complete. If it is, assetferry status shows the command that overrides the check"}
+		"check that the source is complete. If it is, show the command that overrides the check: assetferry status"}
 	if problems, any := judgeProblems(r); any {
 		v.Message += " " + problems.Message
 	}
@@ -179,9 +191,9 @@ func judgeUnfinished(r Report) (Verdict, bool) {
 	switch n := r.unsupported(); {
 	case n > 0 && !r.Run.AtWork && !r.Run.GivenUp:
 		return Verdict{Stopped, "Stopped: unsupported file types", fmt.Sprintf("%s an unsupported file type. Nothing was uploaded.", have(n)),
-			"decide with --unsupported skip or --unsupported create; assetferry status shows the command"}, true
+			"choose --unsupported skip or --unsupported create. To see the whole command: assetferry status"}, true
 	case r.Run.GivenUp:
-		return Verdict{Unfinished, "Superseded", fmt.Sprintf("Another run replaced this run, which had finished %s.", objects(done(r))), "see the next run: assetferry runs"}, true
+		return Verdict{Unfinished, "Superseded", fmt.Sprintf("Another run replaced this run, which had processed %s.", objects(done(r))), "see the later runs: assetferry runs"}, true
 	case !r.Run.ListedAll:
 		return Verdict{Unfinished, "Listing not finished", fmt.Sprintf("%s listed so far.", capital(objects(r.Results.Listed.Objects))), again}, true
 	case r.Run.FinishedAt == nil:
@@ -275,7 +287,7 @@ func judgeDifferences(r Report) (Verdict, bool) {
 		return Verdict{}, false
 	}
 	return Verdict{Different, "Differences found", fmt.Sprintf("The last verification found %s between the destination and the state database.", differences(r.Verification.Differences)),
-		"resolve the differences, then run assetferry verify again"}, true
+		"resolve the differences, then verify again: assetferry verify"}, true
 }
 
 // judgeBehind keeps a run with a small selection from hiding the problems of earlier runs.
@@ -284,7 +296,7 @@ func judgeBehind(r Report) (Verdict, bool) {
 		return Verdict{}, false
 	}
 	return Verdict{Incomplete, "Incomplete", fmt.Sprintf("This run covered only part of the source. Still missing from earlier runs: %s.", objects(r.MissingFromEarlier)),
-		"run the command without --include, --files-from and --limit; assetferry runs lists the earlier runs"}, true
+		"run the command without --include, --files-from and --limit. To list the earlier runs: assetferry runs"}, true
 }
 
 // judgeSelection returns the verdict on a run for which only a part of the source was selected.
@@ -321,9 +333,9 @@ func judgeSkipped(r Report) (Verdict, bool) {
 // mayBeMissed begins a sentence about skipped objects that users may miss.
 func mayBeMissed(n int64) string {
 	if n == 1 {
-		return "1 object that users may miss was"
+		return "1 object that users may expect at the destination was"
 	}
-	return objects(n) + " that users may miss were"
+	return objects(n) + " that users may expect at the destination were"
 }
 
 // ownRulesText counts the objects that rules of the user's own skip; empty if there are none.

@@ -31,7 +31,7 @@ func TestVerdict(t *testing.T) {
 		{"nothing there", func(r *Report) { r.Destination = Amount{}; r.Results = accounted() }, Complete, "Nothing to do. No object had to be uploaded."},
 		{"skipped and not missed", func(r *Report) { r.Skipped = []Skipped{{Reason: "junk", Amount: Amount{7, 70}}} }, Verified, "Complete and verified"},
 		{"skipped and missed", func(r *Report) { r.Skipped = []Skipped{{Reason: "archived", Amount: Amount{7, 70}, Missed: true}} }, Partial,
-			"Complete except for skipped objects. 7 objects that users may miss were skipped. 100 assets verified"},
+			"Complete except for skipped objects. 7 objects that users may expect at the destination were skipped. 100 assets verified"},
 		{"failed", func(r *Report) { r.Results = accounted(append(arrived, part(failed, 1, 1))...) }, Incomplete, "Incomplete. 1 failed (108 objects listed)."},
 		{"each of these", func(r *Report) {
 			r.Results = accounted(part(failed, 1, 1), part(retriesExhausted, 2, 2), part(changed, 3, 3), part(conflict, 4, 4))
@@ -47,7 +47,7 @@ func TestVerdict(t *testing.T) {
 		{"at work now", func(r *Report) { r.Run.FinishedAt, r.Run.AtWork = nil, true }, Unfinished, "Not finished. 100 done, 0 pending."},
 		{"being listed", func(r *Report) { r.Run.ListedAll, r.Run.FinishedAt, r.Results.Accounted = false, nil, false }, Unfinished,
 			"Listing not finished. 107 objects listed so far."},
-		{"given up", func(r *Report) { r.Run.GivenUp = true }, Unfinished, "Superseded. Another run replaced this run, which had finished 100 objects."},
+		{"given up", func(r *Report) { r.Run.GivenUp = true }, Unfinished, "Superseded. Another run replaced this run, which had processed 100 objects."},
 		{"plan", func(r *Report) { r.Run.Command, r.Run.State, r.Run.FinishedAt = "plan", "planned", nil }, PlanOnly, "Plan only. Nothing was changed"},
 		{"undone", func(r *Report) { r.Undo = Undo{By: []UndoneBy{{Run: "x", Trashed: Amount{100, 1000}}}} }, Undone, "Undone. 100 assets trashed."},
 		{"undone in part", func(r *Report) {
@@ -65,7 +65,7 @@ func TestVerdict(t *testing.T) {
 		}, Unfinished, "Undo not finished. Run x: 3 assets trashed, 4 not undone."},
 		{"undo given up", func(r *Report) { r.Undo.Undoes, r.Run.GivenUp, r.Results = "x", true, accounted(part(trashed, 3, 3)) }, Unfinished, "Undo superseded. Run x: 3 assets trashed."},
 		{"plan of an undo", func(r *Report) { r.Undo.Undoes, r.Run.Command, r.Run.State = "x", "plan", "planned" }, PlanOnly, "Plan only. Nothing was changed"},
-		{"unaccounted for", func(r *Report) { r.Results.Accounted = false }, Incomplete, "Objects unaccounted for. 107 objects were listed"},
+		{"unaccounted for", func(r *Report) { r.Results.Accounted = false }, Incomplete, "Objects unaccounted for. 107 objects listed, but only"},
 	} {
 		t.Run(tc.what, func(t *testing.T) {
 			r := verifiedSample().Report
@@ -102,8 +102,8 @@ func TestSkippedByRules(t *testing.T) {
 		{"for the first time", []Skipped{unsupported(42, 42)}, Verified, "by checksum. 42 objects skipped by your rules."},
 		{"as before", []Skipped{unsupported(42, 0)}, Verified, "by checksum. 42 objects skipped by your rules."},
 		{"one more", []Skipped{unsupported(42, 1)}, Verified, "by checksum. 42 objects skipped by your rules, 1 for the first time."},
-		{"no rule", []Skipped{outdated}, Partial, "2 objects that users may miss were skipped."},
-		{"no rule, and rules", []Skipped{outdated, unsupported(42, 0)}, Partial, "2 objects that users may miss were skipped. 99,412 assets verified by checksum. 42 objects skipped by your rules."},
+		{"no rule", []Skipped{outdated}, Partial, "2 objects that users may expect at the destination were skipped."},
+		{"no rule, and rules", []Skipped{outdated, unsupported(42, 0)}, Partial, "2 objects that users may expect at the destination were skipped. 99,412 assets verified by checksum. 42 objects skipped by your rules."},
 	} {
 		r := verifiedSample().Report
 		r.Skipped, r.Sync = tc.skipped, nil

@@ -34,7 +34,7 @@ const (
 // Reasons why a named file, or a text file, cannot be read.
 var (
 	ErrNoFile     = errors.New("not a regular file: pipe it into rewrite with - as PATH")
-	ErrBinary     = errors.New("binary file: only texts are rewritten")
+	ErrBinary     = errors.New("binary file: rewrite changes only text files")
 	ErrCompressed = errors.New("compressed file: unpack it, or unpack it into a pipe")
 	ErrUTF16      = errors.New("UTF-16 file: convert it to UTF-8, for example with iconv")
 )

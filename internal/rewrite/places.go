@@ -67,7 +67,7 @@ func newPlaces(old, new []string) (p places, err error) {
 		*list.to = slices.Compact(*list.to)
 	}
 	if n := len(p.old) + len(p.new); n > maxPlaces {
-		return p, fmt.Errorf("the URLs have %d different beginnings; at most %d are supported", n, maxPlaces)
+		return p, fmt.Errorf("the URLs have %d different prefixes; at most %d are supported", n, maxPlaces)
 	}
 	return p, nil
 }

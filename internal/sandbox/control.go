@@ -61,7 +61,7 @@ func (c Control) Stop(ctx context.Context) error {
 	var s Status
 	err := c.order(ctx, "stop", &s)
 	if ctx.Err() != nil {
-		return fmt.Errorf("the sandbox received the order and is still running: %w", context.Cause(ctx))
+		return fmt.Errorf("the sandbox received the stop request, but is still running: %w", context.Cause(ctx))
 	}
 	return err
 }

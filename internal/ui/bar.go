@@ -80,7 +80,7 @@ func barWidth(free int) int {
 const objectCost = 256_000
 
 // done returns how much of the phase is finished, in thousandths, and false while that is
-// unknown. It is less than 100 % until every object is finished.
+// unknown. It is less than 100% until every object is finished.
 func (s status) done() (thousandths int64, known bool) {
 	done, total := s.work()
 	switch {

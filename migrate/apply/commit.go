@@ -13,7 +13,7 @@ import (
 
 const (
 	// holdMost is the maximum number of taken items that wait for a worker. A crash leaves them
-	// unconfirmed, with those of the workers. With half of them, small objects would take 7 % more
+	// unconfirmed, with those of the workers. With half of them, small objects would take 7% more
 	// CPU time, for transactions of fewer items each.
 	holdMost      = 384
 	recordEvery   = 400 * time.Millisecond

@@ -231,7 +231,7 @@ func TestReadReportsMistakes(t *testing.T) {
 		{"a.csv", "decision,tags\naccept,x\n", `a.csv:1:1: there is no column "id"`},
 		{"a.csv", "id,decision,Decision\np-1,,\n", `a.csv:1:13: the column "Decision" occurs twice`},
 		{"a.csv", "id,decision\np-1,maybe\n", `a.csv:2:5: the decision "maybe" is not valid: use accept, reject or decorative, or leave it empty`},
-		{"a.csv", "decision,id\naccept,p-1\n\naccept,p-1\n", `a.csv:4:8: the proposal "p-1" is already in line 2`},
+		{"a.csv", "decision,id\naccept,p-1\n\naccept,p-1\n", `a.csv:4:8: the proposal "p-1" is already on line 2`},
 		{"a.csv", "decision,id\naccept,1.2E+05\n", `a.csv:2:8: there is no proposal with the id "1.2E+05"`},
 		{"a.csv", "decision,id\naccept,\n", "a.csv:2:8: the id of the proposal is missing"},
 		{"a.csv", "id,decision,new_description\np-1,accept,\n", "a.csv:2:12: the description is empty"},
@@ -240,7 +240,7 @@ func TestReadReportsMistakes(t *testing.T) {
 		{"a.jsonl", `{"id": "p-1", "decision": "accept", "new_tags": "a, b"}`, "a.jsonl:1:1: new_tags has the wrong type"},
 		{"a.jsonl", `{"id": 1}`, "a.jsonl:1:1: id has the wrong type"},
 		{"a.jsonl", `[{"id": "p-1"}]`, "a.jsonl:1:1: not a JSON object"},
-		{"a.jsonl", "{\"id\": \"p-1\"}\n{\"id\": \"p-1\"}", `a.jsonl:2:1: the proposal "p-1" is already in line 1`},
+		{"a.jsonl", "{\"id\": \"p-1\"}\n{\"id\": \"p-1\"}", `a.jsonl:2:1: the proposal "p-1" is already on line 1`},
 	} {
 		got, err := readText(t, test.name, test.table, samples())
 		wrong, ok := errors.AsType[*tabular.Mistakes](err)

@@ -201,7 +201,7 @@ func (r *reader) take(from tabular.Row, s said) error {
 	case id == "":
 		return mistake(columnID, "the id of the proposal is missing")
 	case again:
-		return mistake(columnID, "the proposal %q is already in line %d", id, before)
+		return mistake(columnID, "the proposal %q is already on line %d", id, before)
 	case !slices.Contains([]Choice{"", Accept, Reject, Decorative}, choice):
 		return mistake(columnDecision, "the decision %q is not valid: use %s, %s or %s, or leave it empty", s.decision, Accept, Reject, Decorative)
 	}

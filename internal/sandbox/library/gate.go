@@ -33,7 +33,7 @@ func listeningAt(r *http.Request) string {
 // browser must have requested a local host name. Otherwise any site could point its own name to
 // this machine and read everything.
 func refusal(r *http.Request) string {
-	const forWhom = "Only the person at the machine of the sandbox can open the library page.\n"
+	const forWhom = "Only a person at the machine that runs the sandbox can open the library page.\n"
 	if at := listeningAt(r); !isLoopback(at) {
 		return forWhom + "This sandbox listens on " + at + ", which other machines can reach.\n" +
 			"To open the page, start the sandbox with --listen 127.0.0.1:0."

@@ -98,7 +98,7 @@ func TestReportOfSync(t *testing.T) {
 		}
 	}
 	p.eval(`document.querySelector("#warnings").innerText`, &said)
-	for _, want := range []string{"Sidecars could not be read", "sidecar new/<b>ميناء</b>.jpg.json was not read: ", " of 1499 characters: the service takes 1024"} {
+	for _, want := range []string{"Sidecars could not be read", "sidecar new/<b>ميناء</b>.jpg.json was not read: ", " of 1499 characters: the service accepts 1024"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the page does not say %q:\n%s", want, said)
 		}

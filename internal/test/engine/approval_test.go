@@ -162,13 +162,13 @@ func TestDrift(t *testing.T) {
 			w.source.PutObject(sources.Object{Key: "a", Obstacle: sources.UnreadableDirectory}, nil) // ends with a slash, usually
 		}, want: "its content cannot be read: directory cannot be read"},
 		"another asset": {drift: func(w *world) { w.upload(w.images, "", "a.jpg", "other") },
-			want: "was create, is conflict (another asset has the name (--on-existing))"},
+			want: "was create, is conflict (another asset has the same name (--on-existing))"},
 		"another asset of about that name": {drift: func(w *world) { w.upload(w.images, "", "A.JPG", "other") },
-			want: "was create, is conflict (another asset has the name (--on-existing))"},
+			want: "was create, is conflict (another asset has the same name (--on-existing))"},
 		"an equal asset": {drift: func(w *world) { w.upload(w.images, "", "a.jpg", "a") },
 			want: "was create, is adopt (an asset with identical content exists)"},
 		"duplicates": {rules: func(r *migrate.Rules) { r.OnExisting = "create" }, drift: func(w *world) { w.upload(w.images, "", "a.jpg", "other") },
-			want: "was create (not at the destination yet), is create (another asset has the name; uploaded next to it)"},
+			want: "was create (not at the destination yet), is create (another asset has the same name; uploaded next to it)"},
 		"adopted no more": {before: func(w *world) { w.upload(w.images, "", "a.jpg", "a") }, drift: (*world).trashAll,
 			want: "was adopt, is create (not at the destination yet)"},
 		"adopted by adopt no more": {before: func(w *world) { w.upload(w.images, "", "a.jpg", "a") },
@@ -194,7 +194,7 @@ func TestDrift(t *testing.T) {
 		"its name is taken": {drift: func(w *world) {
 			w.put("A.jpg", "of the same name")
 			w.migrate(only("A.jpg"))
-		}, want: "was create (not at the destination yet), is create (not at the destination yet; renamed because another object has the name)"},
+		}, want: "was create (not at the destination yet), is create (not at the destination yet; renamed because another object has the same name)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
