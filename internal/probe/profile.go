@@ -86,8 +86,8 @@ func (p Profile) Rows() []profile.Row {
 		{"HEAD at delivery", has("head")}, {"ranges at delivery", has("ranges")}, {"ETag at delivery", has("etag")},
 		{`"Bearer " before a token`, yesNo(p.Bearer)}, {"oldest token", length(p.TokenAge)},
 		{"resolution of uploadedAt", length(p.TimeResolution)}, {"processing time of a small image", p.unless("processing", cmp.Or(length(p.Processing), "at once"))},
-		{"small requests, median", length(p.Latency)}, {"small requests, 95 %", length(p.LatencyP95)},
-		{"small uploads, median", length(p.UploadLatency)}, {"small uploads, 95 %", length(p.UploadLatencyP95)},
+		{"small requests, median", length(p.Latency)}, {"small requests, 95%", length(p.LatencyP95)},
+		{"small uploads, median", length(p.UploadLatency)}, {"small uploads, 95%", length(p.UploadLatencyP95)},
 		{"requests per second", cmp.Or(number(p.Rate), "no limit found")}, {"Retry-After", cmp.Or(p.RetryAfter, "none")},
 		{"plan", p.Plan}, {"largest file, bytes", strings.TrimPrefix(strconv.FormatInt(p.MaxFileSize, 10), "0")}, {"largest image, megapixels", number(p.MaxMegapixels)},
 	}, p.Unknown)
