@@ -33,7 +33,7 @@ func addTopics(root *cobra.Command) {
 			use += "-topic"
 		}
 		root.AddCommand(&cobra.Command{
-			Use: use, Short: about, Long: about + ".\n\n" + long,
+			Use: use, Short: about, Long: about + "\n\n" + long,
 			Annotations: map[string]string{topic: called},
 		})
 	}

@@ -100,13 +100,23 @@ func writeMore(w io.Writer, c *cobra.Command, all bool, rest []*pflag.Flag) {
 	}
 }
 
+// subject returns the title of a topic without the part before the colon, which repeats the name of
+// the topic.
+func subject(title string) string {
+	_, text, found := strings.Cut(title, ": ")
+	if !found || text == "" {
+		return title
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
 // writeCommands lists the commands below one, and below the first the topics as well.
 func writeCommands(w io.Writer, c *cobra.Command) {
 	var topics, others [][2]string
 	for _, sub := range c.Commands() {
 		switch {
 		case isTopic(sub):
-			topics = append(topics, [2]string{sub.Annotations[topic], sub.Short})
+			topics = append(topics, [2]string{sub.Annotations[topic], subject(sub.Short)})
 		case sub.GroupID == "" && (sub.IsAvailableCommand() || sub.Name() == "help"):
 			others = append(others, [2]string{sub.Name(), sub.Short})
 		}

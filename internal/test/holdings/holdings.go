@@ -39,7 +39,7 @@ func Kinds() []Kind {
 			audited destination asset folder_id url image; audits destination`)},
 		{"the accounts that started runs, approvers, and the host and process ID of the last run", byTable(`
 			runs approved_by started_by approval_stated_by approval_key; owner pid host`)},
-		{"error messages, which may quote names and answers of a service", byTable(`
+		{"error messages, which may quote names and responses of a service", byTable(`
 			attempts error; enrichment_changes error; enrichments error; failures error; items error; runs stopped`)},
 		{"", byTable(`
 			aliases pair size time version_tag run checksum content_type; attempts run attempt at class; bases id content_type;
