@@ -115,7 +115,7 @@ var (
 		remedy: "use {symlinks} follow to upload the files that links point to"})
 	ReasonNotRegularFile = define(definition{code: "not_regular_file", text: "not a regular file",
 		remedy: "nothing to do: only regular files can be uploaded"})
-	ReasonArchived = define(definition{code: "archived", text: "in an archived storage class", missed: true,
+	ReasonArchived = define(definition{code: "archived", text: "in an archive storage class", missed: true,
 		remedy: "have the owner of the bucket restore it from its archive, then run again"})
 	ReasonFolderMarker = define(definition{code: "folder_marker", text: "folder marker",
 		remedy: "nothing to do: folders are created for the objects in them"})

@@ -91,7 +91,7 @@ const (
 	Unreadable          Obstacle = "cannot be read"
 	UnreadableDirectory Obstacle = "directory cannot be read" // its key ends with "/"
 	Miswritten          Obstacle = "error in the table"
-	Archived            Obstacle = "in an archived storage class"
+	Archived            Obstacle = "in an archive storage class"
 	FolderMarker        Obstacle = "folder marker" // an empty object, as consoles and tools create them
 )
 

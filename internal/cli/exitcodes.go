@@ -24,7 +24,7 @@ var meanings = map[int]string{
 	exit.CodeDifference:  "verification found differences",
 	exit.CodeChanges:     "the plan has changes (--exit-code)",
 	exit.CodeSafetyCheck: "stopped by a safety check, or not approved",
-	exit.CodeLimit:       "limit or time window reached; run it again to continue",
+	exit.CodeLimit:       "limit or time window reached; run the command again to continue",
 	exit.CodeNoSuch:      "no such run, or no state database",
 	exit.CodeInUse:       "another process uses the state database",
 	exit.CodeAuth:        "authentication failed",

@@ -68,7 +68,7 @@ writes a job only with --source. It replaces an existing file only with --force.
 	}
 	flags.StringVar(&o.source, "source", "", "`source` of the job: a folder, a bucket or a table")
 	flags.BoolVar(&o.private, "private", false, "upload only into private categories")
-	cmdline.Setting(flags, "on-existing", "handling of an asset with the same name and other content")
+	cmdline.Setting(flags, "on-existing", "handling of an asset with the same name and different content")
 	cmdline.Setting(flags, "on-collision", "handling of names that differ only in case or Unicode form")
 	cmdline.Setting(flags, "delete", "handling of assets whose objects were deleted at the source")
 	cmdline.Setting(flags, "grace-period", "`duration` between the deletion of an object and the trashing of its asset")

@@ -25,7 +25,7 @@ func TestBucketThatRefuses(t *testing.T) {
 		state, say string
 	}{
 		"expired":   {400, "ExpiredToken", "", exit.CodeAuth, 0, 12, "planned", "Try: renew the credentials (for example, aws sso login) and run the same command again"},
-		"archived":  {403, "InvalidObjectState", "file 006.jpg", exit.CodeItems, 11, 1, "failed", "in an archived storage class"},
+		"archived":  {403, "InvalidObjectState", "file 006.jpg", exit.CodeItems, 11, 1, "failed", "in an archive storage class"},
 		"forbidden": {403, "AccessDenied", "file 006.jpg", exit.CodeItems, 11, 1, "failed", "403 AccessDenied"},
 		"gone":      {404, "NoSuchKey", "file 006.jpg", exit.CodeItems, 11, 1, "changed", "deleted at the source after it was listed"},
 		"changed":   {412, "PreconditionFailed", "file 006.jpg", exit.CodeItems, 11, 1, "changed", "changed since it was listed"},

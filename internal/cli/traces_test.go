@@ -65,7 +65,7 @@ func notTraced() []string {
 
 // readsBeside is what is read that nobody named; see systemFiles.
 func readsBeside() string {
-	return "- assetferry.yaml in the working directory - ~/.aws for S3 - the unit that schedule would replace - files of the system: certificates, names of hosts, accounts, time zones, mounted file systems, the terminal, random numbers, and kernel data about memory, processors and the network"
+	return "- assetferry.yaml in the working directory - ~/.aws for S3 - the unit that schedule would replace - files of the system: certificates, host names, accounts, time zones, mounted file systems, the terminal, random numbers, and kernel data about memory, processors and the network"
 }
 
 // written are the kinds of files that help security lists. What strace alone sees is in

@@ -51,7 +51,7 @@ var definitions = []struct {
 		title:  "another object has the same name, ignoring case and Unicode form",
 		remedy: "--on-collision rename or keep"}},
 	{migrate.ReasonArchived, definition{severity: Loss,
-		title:  "in an archived storage class",
+		title:  "in an archive storage class",
 		remedy: "restore it at the source"}},
 	{migrate.ReasonRetriesExhausted, definition{severity: Loss,
 		title:  "failed in several runs",

@@ -126,7 +126,7 @@ func failedSample() sample {
 	at := noon.Add(-time.Hour)
 	last := noon
 	r.Verification.At, r.Verification.LastArrival = &at, &last
-	r.Skipped = []Skipped{{Reason: "archived", Message: "in an archived storage class", Amount: Amount{83, 1e6}, Missed: true, Decides: "have the owner of the bucket restore it from its archive, then run again", Examples: []string{arabic, hostile, long}}}
+	r.Skipped = []Skipped{{Reason: "archived", Message: "in an archive storage class", Amount: Amount{83, 1e6}, Missed: true, Decides: "have the owner of the bucket restore it from its archive, then run again", Examples: []string{arabic, hostile, long}}}
 	r.Problems = []Problem{
 		{State: failed, Reason: "too_large", Message: "too large for the service (413)", Remedy: "ask the operator of the service for a higher limit, make the files smaller, or omit them with --exclude", Amount: Amount{203, 4e9},
 			Examples: []Example{{arabic, "POST /assets: 413 Payload Too Large: File exceeds the limit"}, {long, "POST /assets: 413 Payload Too Large"}, {hostile, "<b>no</b>"}}},

@@ -105,7 +105,7 @@ func newUsageCommand(f *command.Factory) *cobra.Command {
 	var users []string
 	c := &cobra.Command{
 		Use:   "usage",
-		Short: "Show the used credits, in total and by user",
+		Short: "Show the credits used, in total and by user",
 		Long: `Usage shows the credits used in a period, by default since the first day of this
 month. It shows the total of the environment, and the credits of each active
 user or of the users in --of. If the service does not list a user in --of, the

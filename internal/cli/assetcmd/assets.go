@@ -32,7 +32,7 @@ quality --set change the destination. To preview a change, use --dry-run.
 
 On a terminal, the output is a table. Otherwise, or with --json, it is JSON
 Lines, with one object for each asset, category or folder. --table shows tables
-everywhere.
+in both cases.
 
 A PLACE is the path or ID of a category or folder, such as Images or
 Images/2024/spring. If several places have the same name, the error lists their

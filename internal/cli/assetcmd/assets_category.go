@@ -36,8 +36,8 @@ func newAddExtensionCommand(f *command.Factory) *cobra.Command {
 		Use:   "add-extension CATEGORY EXTENSION...",
 		Short: "Allow more extensions in a category",
 		Long: `Add-extension adds allowed extensions to a category and never removes one.
-CATEGORY is a name or an ID. Extensions ignore case. The command needs an admin
-token.
+CATEGORY is a name or an ID. The case of extensions does not matter. The command
+needs an admin token.
 
 The service replaces all extensions at once, and permanently deletes files whose
 extension is missing. The command therefore reads the extensions immediately

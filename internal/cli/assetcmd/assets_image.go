@@ -60,7 +60,7 @@ The extension of the file selects the format, unless you give --format.
 	to.addFlags(c)
 	flags := c.Flags()
 	flags.IntVar(&r.Width, "width", 0, "width in `pixels` (default: the width of the image)")
-	flags.IntVar(&r.Height, "height", 0, "height in `pixels`; the rendition fits into both (default: by aspect ratio)")
+	flags.IntVar(&r.Height, "height", 0, "height in `pixels`; the rendition fits into width and height (default: by aspect ratio)")
 	flags.StringVar(&format, "format", "", "`format`: "+strings.Join(imageFormats(), ", ")+" (default webp)")
 	// It fails only for a switch that is not there.
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(imageFormats(), cobra.ShellCompDirectiveNoFileComp))

@@ -60,7 +60,8 @@ var groups = []struct{ title, flags string }{
 	{"Scheduling", "watch rescan sync at format user-unit load-credential"},
 	{"Notifications", "notify notify-file metrics"},
 	{"Output", "output exit-code probe"},
-	{"Connection", "credentials-from-env to workspace service user ai-url state config job service-profile ca-file compensate-clock least-privilege allow-http allow-private-networks"},
+	{"Credentials", "credentials-from-env"},
+	{"Connection", "to workspace service user ai-url state config job service-profile ca-file compensate-clock least-privilege allow-http allow-private-networks"},
 	{"Messages", "json quiet verbose progress log-file help help-all"},
 }
 

@@ -69,7 +69,7 @@ For details, see assetferry help enrich.
 
 // addRuleFlags adds the flags that exclude assets from the AI content service.
 func addRuleFlags(f *pflag.FlagSet) {
-	f.StringArray("enrich-exclude", nil, "exclude assets that match this `glob` over CATEGORY/FOLDER/NAME.ext (repeatable)")
+	f.StringArray("enrich-exclude", nil, "exclude assets whose CATEGORY/FOLDER/NAME.ext matches this `glob` (repeatable)")
 	f.StringArray("never-category", nil, "exclude the category with this `name` (repeatable)")
 	f.StringArray("never-tag", nil, "exclude assets with this `tag` (repeatable)")
 	cmdline.Setting(f, "enrich-private", "handling of assets in private categories")
@@ -190,10 +190,10 @@ func newAuditCommand(f *command.Factory) *cobra.Command {
 		Use:   "audit",
 		Short: "Find images with a missing or poor description",
 		Long: `Audit lists the assets of the destination with GET requests only. It counts
-images whose description is missing, contains no information (such as a file
-name), or is in the wrong language. It also counts descriptions longer than the
-125 characters recommended for screen readers. --list names the images. Audit
-sends nothing to the AI content service.
+images whose description is missing, contains no information (for example, only
+a file name), or is in the wrong language. It also counts descriptions longer
+than the 125 characters recommended for screen readers. --list names the images.
+Audit sends nothing to the AI content service.
 
 Decorative images need no description. To mark them, use enrich decorative.
 `,

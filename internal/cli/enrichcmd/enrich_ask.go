@@ -53,12 +53,12 @@ func newDescribeCommand(f *command.Factory) *cobra.Command {
 		Use:   "describe [ASSET...]",
 		Short: "Request descriptions and tags for images",
 		Long: `Describe sends images to the AI content service. It stores the descriptions and
-tags in the replies as proposals. Each image has its own conversation, which is
+tags in the answers as proposals. Each image has its own conversation, which is
 deleted afterwards. Images are reduced first, and their metadata is removed.
 Without ASSETs, describe runs an audit. It selects the images whose description
 is missing or contains no information.
 
-Each image is sent once. After an interruption, describe looks for the reply
+Each image is sent once. After an interruption, describe looks for the answer
 instead of sending the image again. The file name is sent with the image.
 Descriptions, tags and folders are not sent.
 `,
@@ -79,7 +79,7 @@ Descriptions, tags and folders are not sent.
 	o.addFlags(flags)
 	flags.StringVar(&o.language, "language", "en", "`language` of the texts, such as en, de or pt-BR")
 	flags.StringArrayVar(&o.findings, "finding", nil, "select images with this `finding` (repeatable; default none and junk)")
-	flags.DurationVar(&o.confirmTimeout, "confirm-timeout", enrich.DefaultConfirmTimeout, "wait this `duration` for a reply after the connection is lost")
+	flags.DurationVar(&o.confirmTimeout, "confirm-timeout", enrich.DefaultConfirmTimeout, "wait this `duration` for an answer after the connection is lost")
 	cmdline.Setting(flags, "ai-model", "`ID` of the model (default: recommended by the service)")
 	return c
 }

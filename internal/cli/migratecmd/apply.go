@@ -34,7 +34,7 @@ func NewApplyCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "apply FILE",
 		Short: "Carry out an approved plan",
-		Long: `Apply carries out only the plan in FILE, which "assetferry plan --output" wrote.
+		Long: `Apply carries out only the plan in FILE, which assetferry plan --output wrote.
 It checks the source and the destination again. It skips objects that changed
 after the plan and lists the reasons.
 

@@ -543,7 +543,7 @@ func addSelectionFlags(f *pflag.FlagSet) {
 	cmdline.Setting(f, "category-by", "choose the category by file extension or by top-level folder")
 	cmdline.Setting(f, "category", "put all assets into the category with this `name`")
 	cmdline.Setting(f, "on-collision", "handling of names that differ only in case or Unicode form")
-	cmdline.Setting(f, "on-existing", "handling of an asset with the same name and other content; adopt matches an asset of the same size")
+	cmdline.Setting(f, "on-existing", "handling of an asset with the same name and different content; adopt matches an asset of the same size")
 	cmdline.Setting(f, "duplicates", "handling of identical content; one-asset creates one asset per category and extension")
 	cmdline.Setting(f, "source-name", "`name` of the source in the state database (default: its path or URL)")
 	command.AddS3Flags(f)

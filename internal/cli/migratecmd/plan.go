@@ -30,17 +30,19 @@ func NewPlanCommand(f *command.Factory) *cobra.Command {
 		Use:   "plan SOURCE",
 		Short: "Show what migrate or sync would do",
 		Long: `Plan lists the source, reads the destination, and shows what migrate would do,
-or what sync would do with --sync. It writes only to its state database. It
+or what sync would do with --sync. It writes only to the state database. It
 sends no request that changes anything at the destination.
 
 Below the totals, plan lists problems: objects that would not be uploaded, files
 that would be public, and files that could run scripts in a browser. Each line
-names the flag or the person that decides. --probe also reads the first bytes of
-each file. It finds damaged images, wrong extensions and identical content.
---verbose and --json list every object.
+names the flag that changes the result, or the person who can change it. --probe
+also reads the first bytes of each file. It finds damaged images, wrong
+extensions and identical content. --verbose and --json list every object.
 
---output writes the plan to a file for approval by its hash. Then "assetferry
-apply FILE --hash HEX" carries out only that plan.
+--output writes the plan to a file for approval by its hash. To carry out only
+that plan:
+
+    assetferry apply FILE --hash HEX
 
 A plan with conflicts or unreadable objects ends with exit code 3, as its run
 would.

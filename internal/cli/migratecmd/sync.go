@@ -39,11 +39,12 @@ func NewSyncCommand(f *command.Factory) *cobra.Command {
 		Short: "Keep the destination up to date with a source",
 		Long: `Sync uploads new objects, replaces changed content, follows renames and moves,
 and updates changed metadata. Assets keep their URLs, and the service keeps old
-content as revisions. "assetferry undo" undoes a run.
+content as revisions. To undo a run, use assetferry undo.
 
-Changes by users at the destination stay. An asset that they moved or edited is
-a conflict. An asset that they deleted stays deleted. Sync reports objects that
-were deleted at the source. Only --delete trash moves their assets to the trash.
+Changes by users at the destination stay. An asset is a conflict if a user moved
+it or edited its content. An asset that a user deleted stays deleted. Sync
+reports objects that were deleted at the source. Only --delete trash moves their
+assets to the trash.
 
 Safety checks stop a run before it changes anything (exit code 6), for example
 if a source lists no objects. If a check can be overridden once, the message

@@ -49,8 +49,9 @@ during that time. --content finds such an edit. If an asset existed before the
 run, metadata that people added to it stays.
 
 After an interruption, run the same command again. Until the undo is finished,
-migrate and sync wait for it. The service decides how long its trash keeps
-assets. If the destination requires approvals, see assetferry help security.
+migrate and sync of the same source refuse to run. The service decides how long
+its trash keeps assets. If the destination requires approvals, see assetferry
+help security.
 `,
 		Example: `  assetferry undo --run 20260501-1200-abcde
   assetferry undo --run 20260501-1200-abcde --apply --yes`,

@@ -125,7 +125,7 @@ func remarkDetails(f *command.Factory, run state.Run, r report.Remark) string {
 		lines = append(lines, fmt.Sprintf("  %s: %s", ui.Sanitize(e.Key), ui.Sanitize(e.Error)))
 	}
 	if rest := r.Objects - int64(len(r.Examples)); rest > 0 {
-		lines = append(lines, fmt.Sprintf("  … and %s more:", ui.Count(rest)), "  "+f.Again("report", nil, "--run", run.ID, "--only", "remarked"))
+		lines = append(lines, fmt.Sprintf("  … and %s more:", ui.Count(rest)), "  "+f.Again("report", nil, "--run", run.ID, "--only", "warning"))
 	}
 	return strings.Join(lines, "\n")
 }

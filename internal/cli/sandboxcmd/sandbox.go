@@ -46,14 +46,16 @@ a shell and closes stdout. This line applies the settings:
 
     eval "$(assetferry sandbox --data DIR &)"
 
-It runs until assetferry sandbox stop, an interrupt or a termination signal.
-None of these is an error. In the background, it leaves the terminal, so that
-Ctrl-C at the prompt does not end it. stderr shows the process ID.
+The sandbox runs until assetferry sandbox stop, an interrupt or a termination
+signal. None of these is an error. In the background, it detaches from the
+terminal, so that Ctrl-C at the prompt does not end it. stderr shows the process
+ID.
 
-With --data, a folder stores all data. The first start creates credentials in
-DIR/credentials.env. A restart uses the same port, so that the settings of the
-shell stay valid. If another program uses the port, the start fails. To choose
-another port, use --listen. Without --data, the data is in memory.
+With --data, the sandbox stores all data in a folder. The first start creates
+credentials in DIR/credentials.env. A restart uses the same port, so that the
+settings of the shell stay valid. If another program uses the port, the start
+fails. To choose another port, use --listen. Without --data, the sandbox keeps
+the data in memory.
 
 Faults are rules of the form METHOD ROUTE KEY=VALUE..., with * for any:
 
@@ -142,7 +144,7 @@ func NewCommand(f *command.Factory) *cobra.Command {
 	flags.DurationVar(&o.latency, "latency", 0, "wait this `duration` before each response")
 	flags.DurationVar(&o.processing, "processing-delay", 0, "keep images queued for at least this `duration`")
 	flags.DurationVar(&o.skew, "clock-skew", 0, "set the clock ahead by this `duration`")
-	flags.StringArrayVar(&o.faults, "fault", nil, "apply the fault of this `rule` (repeatable)")
+	flags.StringArrayVar(&o.faults, "fault", nil, "apply this fault `rule` (repeatable)")
 	flags.StringVar(&o.profile, "profile", "", "behave like the service that this `file` from doctor --probe describes")
 	o.limits.addFlags(flags)
 	o.ai.addFlags(flags)

@@ -89,7 +89,7 @@ func newStopCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "stop",
 		Short: "Stop the sandbox of this shell or of a folder",
-		Long: `Stop ends the sandbox whose URL and key are set in this shell, or with --data
+		Long: `Stop ends the sandbox whose URL and key are set in this shell or, with --data,
 the sandbox of that folder. It waits until the sandbox has ended. Stored data is
 kept. Stop sends a signed request and does not kill a process. If no sandbox is
 running, stop does nothing and succeeds.
@@ -124,8 +124,8 @@ func newStatusCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show the URLs of the sandbox",
-		Long: `Status shows the URLs of the sandbox of this shell, or with --data the URLs of
-the sandbox of a folder. It prints a new URL of the library page. This URL works
+		Long: `Status shows the URLs of the sandbox of this shell or, with --data, of the
+sandbox of a folder. It prints a new URL of the library page. This URL works
 once, in one browser. If no sandbox is running, the exit code is 10.
 `,
 		Example: `  assetferry sandbox status

@@ -31,7 +31,7 @@ type sandboxAI struct {
 func (o *sandboxAI) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.off, "no-ai", false, "turn off the AI content service")
 	f.StringVar(&o.listen, "ai-listen", "127.0.0.1:0", "`address` to listen on for the AI content service")
-	f.StringArrayVar(&o.faults, "ai-fault", nil, "apply the fault of this `rule` to the AI content service (repeatable)")
+	f.StringArrayVar(&o.faults, "ai-fault", nil, "apply this fault `rule` to the AI content service (repeatable)")
 	f.StringVar(&o.rates, "ai-rates", "off", "`limits` per minute for a user and for all users: off, saas, or a list such as llm=75/1000,search=30/300 (also scrape, tokens)")
 	f.Float64Var(&o.credits, "ai-credits", 0, "refuse requests beyond this `number` of credits (default no limit)")
 	f.StringVar(&o.profile, "ai-profile", "", "behave like the AI content service that this `file` from doctor --probe describes")

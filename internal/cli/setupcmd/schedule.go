@@ -40,7 +40,7 @@ a day. It changes nothing. --output writes the two unit files.
 Schedule accepts the flags of sync and writes them into the command, with
 absolute paths. It refuses flags for a single run, such as --limit or
 --accept-rules. If the last run of this source used other rules, schedule prints
-the missing flags and stops, because the sync would stop, too.
+the missing flags and stops. The sync would stop, too.
 
 The service runs as your account. It can write only to the folders of the state
 database and of the log. If you are not root, use --user-unit. systemd restricts

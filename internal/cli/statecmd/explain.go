@@ -26,7 +26,7 @@ func NewExplainCommand(f *command.Factory) *cobra.Command {
 		Long: `Explain shows everything that the state database contains about an object: its
 asset, metadata, old URLs, previous versions and previous keys. It also shows
 the action and the reason of each run, failed attempts and the last
-verification. The line "Next" has the command to run next.
+verification. The line "Next" shows the command to run next.
 
 KEY is the path of the object below SOURCE, such as 2024/spring/harbour.jpg. It
 can also be the full path of a file in the source, the ID of an asset, a

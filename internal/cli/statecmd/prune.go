@@ -31,7 +31,7 @@ and command, and runs that an undo needs. Results of plan, urls and verify stay
 the same.
 
 Every run also prunes when it finishes. The database reuses the free space. To
-return the space to the disk, use "assetferry state compact".
+return the space to the disk, use assetferry state compact.
 `, func(ctx context.Context, path string) error { return statePrune(ctx, f, path, olderThan, dryRun) })
 	flags := c.Flags()
 	flags.StringVar(&olderThan, "older-than", "", "prune runs that ended longer ago than this `duration`, such as 400d (default: keep_runs)")

@@ -26,9 +26,10 @@ type reportOptions struct{ format, only, splitBy, output string }
 
 // reportLong is the long help of report.
 const reportLong = `Report shows the result of a run: the objects by state, failed objects with
-fixes, conflicts, warnings, and skipped objects with the settings that control
-this. It also shows the verification, privacy, metadata, and the undo command.
-The report of a sync compares it with the previous sync and lists its changes.
+fixes, conflicts, warnings, and skipped objects with the settings that change
+this result. It also shows the verification, privacy, metadata, and the undo
+command. The report of a sync compares it with the previous sync and lists its
+changes.
 
 Report reads only the state database. It sends no request, and it works while
 another process is running.
@@ -38,8 +39,8 @@ Formats:
   json   one document, with the fields below
   csv    a row for each object: key, action, state, reason, message, size,
          category, folder, name, asset_id, url, error, attempts, previous_key
-         (the key before it was moved, or replaced under another key) and
-         asset_name (if it differs from the name of the object). An
+         (the key before the object was moved, or replaced under another key)
+         and asset_name (if it differs from the name of the object). An
          apostrophe precedes a cell that begins with = + - @, a tab or a line
          break, so that spreadsheets do not evaluate it as a formula
   html   one self-contained page with charts
@@ -105,7 +106,7 @@ func NewReportCommand(f *command.Factory) *cobra.Command {
 	flags.StringVar(&o.format, "format", "text", "`format` of the report: "+strings.Join(reportFormats(), ", "))
 	flags.StringVar(&o.only, "only", "", "list the objects in this `state`, such as failed or conflict")
 	flags.StringVar(&o.splitBy, "split-by", "", "count the objects by top-level `folder`")
-	flags.StringVar(&o.output, "output", "", "write to this `file`, or with --split-by to this new folder; - is stdout")
+	flags.StringVar(&o.output, "output", "", "write to this `file` or, with --split-by, to this new folder; - is stdout")
 	for name, values := range map[string][]string{"format": reportFormats(), "only": report.States(), "split-by": {"folder"}} {
 		// It fails only for an unknown flag.
 		_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))

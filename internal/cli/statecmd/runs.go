@@ -24,8 +24,8 @@ func NewRunsCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "runs",
 		Short: "List the runs",
-		Long: `Runs lists the runs of each source and destination, the newest last, with the
-number of their objects: All, Done, and Left. Left counts objects that failed,
+		Long: `Runs lists the runs of each source and destination, the newest last, with three
+counts of their objects: All, Done and Left. Left counts objects that failed,
 are in conflict, changed, are unconfirmed, are scheduled for retry, or are
 pending. Skipped and unchanged objects count only in All.
 

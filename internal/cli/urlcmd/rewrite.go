@@ -48,7 +48,7 @@ New URLs come from the state database. --old-prefix and the configuration
 describe the old URLs. Alternatively, --map reads both from a file of assetferry
 urls.
 
-PATH - rewrites stdin to stdout:
+If PATH is -, rewrite reads stdin and writes to stdout:
 
   mysqldump old | assetferry rewrite --old-prefix http://a.org/f/ - | mysql new
 

@@ -65,9 +65,9 @@ of the old prefix.
 Assets in private categories are omitted. Assets with unknown privacy are also
 omitted until you run assetferry verify. Urls reads only the state database.
 
---check writes no map. It requests 200 random new URLs without credentials, like
-visitors of a site. A wrong size, or a private asset that is public, is a
-difference.
+--check writes no map. It requests 200 random new URLs without credentials, as a
+visitor of a site would. A wrong size, or a private asset that opens without
+credentials, is a difference.
 `,
 		Example: `  assetferry urls --old-prefix https://old.example.com/files/ > urls.tsv
   assetferry urls --old-prefix /files/ --format nginx --output assetferry.conf
