@@ -1,9 +1,9 @@
 //go:build browser
 
-// Package browser has a real browser, headless Chromium, decide. It uses the sandbox
-// from a page of another origin, as editors do, and opens the pages that we make for
-// people, in every width, colour scheme and on paper: checkPage is for all of them.
-// ASSETFERRY_AXE names axe.min.js of axe-core, the accessibility checker of npm.
+// Package browser tests with a real browser, headless Chromium. It uses the sandbox from a page of
+// another HTTP origin, as editors do. It also opens the pages that we make for people, in every
+// width and colour scheme and on paper; checkPage is for all of them. ASSETFERRY_AXE names the file
+// axe.min.js of axe-core, the accessibility checker from npm.
 //
 //	ASSETFERRY_AXE=FILE go test -tags browser ./internal/test/browser -artifacts
 package browser
@@ -31,7 +31,7 @@ import (
 //go:embed page.html
 var page []byte
 
-// A report is what the page found out, step by step.
+// A report is the result of the page, step by step.
 type report struct {
 	Steps []struct {
 		Name, Error string
@@ -56,8 +56,8 @@ func TestPageOfAnotherOrigin(t *testing.T) {
 	checkScreenshot(t, shot)
 }
 
-// pageServer has the page, the picture that it uploads, what it has to know, and
-// takes its report.
+// pageServer serves the page, the picture that it uploads and its settings, and receives its
+// report.
 func pageServer(t *testing.T, s sandboxtest.Running, reports chan<- report) http.Handler {
 	mux := http.NewServeMux()
 	serve := func(path, contentType string, body []byte) {
@@ -86,8 +86,8 @@ func pageServer(t *testing.T, s sandboxtest.Running, reports chan<- report) http
 		close(reported)
 		w.WriteHeader(http.StatusNoContent)
 	})
-	// The page contains this picture, so it counts as loaded, and Chromium takes
-	// its own, only when the report is there.
+	// The page contains this picture. So the page is only loaded, and Chromium only takes its
+	// screenshot, when the report exists.
 	mux.HandleFunc("GET /reported.png", func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-reported:
@@ -98,8 +98,7 @@ func pageServer(t *testing.T, s sandboxtest.Running, reports chan<- report) http
 	return mux
 }
 
-// browse shows a URL in Chromium until all of it is loaded, and takes a
-// picture of it.
+// browse opens a URL in Chromium, waits until it is loaded, and saves a screenshot.
 func browse(t *testing.T, rawURL, shot string) []byte {
 	t.Helper()
 	arguments := []string{
@@ -121,7 +120,7 @@ func browse(t *testing.T, rawURL, shot string) []byte {
 	return output
 }
 
-// chromium fails the test where there is none: who asks for this test means it.
+// chromium returns the path of Chromium. The test fails without it, since it only runs on request.
 func chromium(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -146,7 +145,7 @@ func checkReport(t *testing.T, r report) {
 	}
 }
 
-// red and blue are the two halves of the picture.
+// red and blue are the colours of the two halves of the picture.
 var (
 	red  = color.NRGBA{R: 220, G: 30, B: 40, A: 255}
 	blue = color.NRGBA{R: 20, G: 60, B: 200, A: 255}
@@ -171,8 +170,8 @@ func picture(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// checkScreenshot looks for the picture in what the browser showed: the public
-// original and its largest rendition, and the private one.
+// checkScreenshot searches the screenshot for the picture: the public original and its largest
+// rendition, and the private one.
 func checkScreenshot(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.Open(path)
@@ -190,7 +189,7 @@ func checkScreenshot(t *testing.T, path string) {
 	}
 }
 
-// count counts the pixels that look like a colour.
+// count returns the number of pixels with a similar colour.
 func count(m image.Image, like color.NRGBA) (n int) {
 	for y := m.Bounds().Min.Y; y < m.Bounds().Max.Y; y++ {
 		for x := m.Bounds().Min.X; x < m.Bounds().Max.X; x++ {

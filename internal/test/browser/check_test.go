@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// checkPage opens a page at a width, in light and in dark, and fails unless anybody can
-// use it: it says what it is, fits, its links lead somewhere, the keyboard reaches all
-// of them, and axe finds nothing serious. It gives the page back for more.
+// checkPage opens a page at a width, in light and in dark, and fails the test unless the page is
+// usable: it has a title, fits, its links work, the keyboard reaches all of them, and axe finds
+// nothing serious. It returns the page for more checks.
 func checkPage(t *testing.T, b *browser, rawURL string, width int) *tab {
 	t.Helper()
 	checker := axe(t)
@@ -33,8 +33,8 @@ func checkPage(t *testing.T, b *browser, rawURL string, width int) *tab {
 	return p
 }
 
-// axe is the accessibility checker, which npm has. A test that is asked for must not
-// pass without it.
+// axe returns the accessibility checker from npm. The test fails without it, since it only runs on
+// request.
 func axe(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("ASSETFERRY_AXE")
@@ -48,7 +48,7 @@ func axe(t *testing.T) string {
 	return string(source)
 }
 
-// checkOutline fails unless the page says what it is.
+// checkOutline fails the test unless the page has a language, a title and headings.
 func (p *tab) checkOutline() {
 	p.Helper()
 	var page struct {
@@ -79,7 +79,7 @@ func (p *tab) checkOutline() {
 	}
 }
 
-// checkFits fails if one has to scroll sideways.
+// checkFits fails the test if the page scrolls sideways.
 func (p *tab) checkFits() {
 	p.Helper()
 	var page struct {
@@ -96,7 +96,7 @@ func (p *tab) checkFits() {
 	}
 }
 
-// checkLinks fails if a link within the page leads nowhere.
+// checkLinks fails the test if a link within the page has no target.
 func (p *tab) checkLinks() {
 	p.Helper()
 	var lost []string
@@ -106,7 +106,7 @@ func (p *tab) checkLinks() {
 	}
 }
 
-// checkAccessible asks axe. What it calls minor or moderate is only noted.
+// checkAccessible runs axe. It only logs minor and moderate problems.
 func (p *tab) checkAccessible(checker, scheme string) {
 	p.Helper()
 	p.eval(checker+"; 0", nil)
@@ -118,7 +118,7 @@ func (p *tab) checkAccessible(checker, scheme string) {
 		passes: r.passes.length,
 		violations: r.violations.map(v => ({id: v.id, impact: v.impact, help: v.help, where: v.nodes.slice(0, 3).map(n => n.html.slice(0, 200)).join(" | ")})),
 	}))`, &found)
-	const fewest = 10 // rules that any page of ours passes: else it was not looked at
+	const fewest = 10 // every page of ours passes as many rules; otherwise axe did not check it
 	if found.Passes < fewest {
 		p.Errorf("axe looked at %d rules only", found.Passes)
 	}
@@ -132,8 +132,8 @@ func (p *tab) checkAccessible(checker, scheme string) {
 	}
 }
 
-// checkKeyboard presses the tabulator all the way through the page, and fails unless it
-// comes to everything that can be used, and what has the focus is seen to.
+// checkKeyboard presses Tab through the whole page, and fails the test unless it reaches every
+// control and the focus is visible.
 func (p *tab) checkKeyboard() {
 	p.Helper()
 	var want int
@@ -168,12 +168,12 @@ func (p *tab) checkKeyboard() {
 	}
 }
 
-// checkAlone fails if the page asked for anything but itself.
+// checkAlone fails the test if the page requested anything but itself.
 func (p *tab) checkAlone(rawURL string) {
 	p.Helper()
 	requested, _ := p.seen()
 	others := slices.DeleteFunc(slices.Clone(requested), func(r string) bool {
-		return r == rawURL || strings.HasPrefix(r, "data:") || strings.HasSuffix(r, "/favicon.ico") // which is the browser's wish
+		return r == rawURL || strings.HasPrefix(r, "data:") || strings.HasSuffix(r, "/favicon.ico") // the browser requests the icon by itself
 	})
 	if len(requested) == 0 || len(others) > 0 {
 		p.Errorf("the page made %d requests, of these for others: %q", len(requested), others)

@@ -18,11 +18,11 @@ import (
 	"time"
 )
 
-// A browser is headless Chromium, driven by its DevTools protocol over a pipe: keys are
-// real, the width is what is asked for, and what a page forbids stays forbidden.
+// A browser is headless Chromium, driven by its DevTools protocol over a pipe: key presses are
+// real, the width is exact, and the page's policy applies.
 //
-// The protocol is JSON with a zero byte behind each message: requests with a number,
-// answers with the same number, and events.
+// The protocol is JSON with a zero byte after each message: requests with a number, answers with
+// the same number, and events.
 type browser struct {
 	requests io.Writer
 
@@ -55,8 +55,8 @@ func startBrowser(t *testing.T) *browser {
 		arguments = append(arguments, "--no-sandbox")
 	}
 	c := exec.Command(chromium(t), append(arguments, "about:blank")...)
-	c.ExtraFiles = []*os.File{theirs, theirAnswers} // which are 3 and 4 there
-	c.Stderr = io.Discard                           // so that its end is that of all its processes, which write into its folder
+	c.ExtraFiles = []*os.File{theirs, theirAnswers} // the file descriptors 3 and 4 of the process
+	c.Stderr = io.Discard                           // so that Wait returns when all processes of Chromium have ended, since they write into its folder
 	c.WaitDelay = time.Minute
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func startBrowser(t *testing.T) *browser {
 		const patience = time.Minute
 		kill := time.AfterFunc(patience, func() { _ = c.Process.Kill() })
 		defer kill.Stop()
-		_ = requests.Close() // it ends when nobody can ask it any more
+		_ = requests.Close() // Chromium ends when its request pipe is closed
 		<-read
 		_ = c.Wait()
 	})
@@ -89,7 +89,7 @@ func pipe(t *testing.T) (r, w *os.File) {
 	return r, w
 }
 
-// read takes what the browser sends until it ends.
+// read handles the messages of the browser until it ends.
 func (b *browser) read(from *os.File) {
 	defer from.Close()
 	for r := bufio.NewReader(from); ; {
@@ -105,7 +105,7 @@ func (b *browser) read(from *os.File) {
 			event
 		}
 		if err := json.Unmarshal(line[:len(line)-1], &message); err != nil {
-			continue // an answer that is missing is noticed by who waits for it
+			continue // the caller that waits for a missing answer reports it
 		}
 		b.mu.Lock()
 		waiting, watch := b.answers[message.ID], b.tabs[message.SessionID]
@@ -120,7 +120,7 @@ func (b *browser) read(from *os.File) {
 	}
 }
 
-// end tells everybody who waits that nothing comes any more.
+// end makes all waiting calls fail.
 func (b *browser) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -130,7 +130,7 @@ func (b *browser) end() {
 	b.answers = nil
 }
 
-// call asks the browser for something, in a tab if there is one.
+// call sends a request to the browser, in a tab if there is one.
 func (b *browser) call(ctx context.Context, session, method string, params, result any) error {
 	b.mu.Lock()
 	if b.answers == nil {
@@ -179,12 +179,12 @@ type tab struct {
 	mu        sync.Mutex
 	loaded    chan struct{}
 	requested []string // URLs
-	complains []string // what the console says, such as violations of the page's policy
+	complains []string // console messages, such as violations of the page's policy
 }
 
 type object = map[string]any
 
-// open shows a page in a window of a width, in a light or dark colour scheme.
+// open opens a page in a window of a width, in a light or dark colour scheme.
 func (b *browser) open(t *testing.T, rawURL string, width int, scheme string) *tab {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -214,14 +214,14 @@ func (b *browser) open(t *testing.T, rawURL string, width int, scheme string) *t
 	return p
 }
 
-// emulate shows the page on a medium, which is the screen unless it is named.
+// emulate shows the page on a medium; an empty one is the screen.
 func (p *tab) emulate(medium, scheme string) {
 	p.Helper()
 	p.call("Emulation.setEmulatedMedia", object{"media": medium,
 		"features": []object{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 }
 
-// watch notes what a test wants to know of a page afterwards.
+// watch records the requests and console messages of a page.
 func (p *tab) watch(e event) {
 	var params struct {
 		Request          struct{ URL string }
@@ -248,7 +248,7 @@ func (p *tab) watch(e event) {
 	}
 }
 
-// seen gives the URLs that were asked for and what the console says.
+// seen returns the requested URLs and the console messages.
 func (p *tab) seen() (requested, complains []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -286,7 +286,7 @@ func (p *tab) eval(expression string, value any) {
 	}
 }
 
-// tabulator presses the key that moves the focus.
+// tabulator presses Tab, which moves the focus.
 func (p *tab) tabulator() {
 	p.Helper()
 	const code = 9
@@ -306,7 +306,7 @@ func (p *tab) press(key, code string, number int) {
 	}
 }
 
-// says fails unless an element says something.
+// says fails the test unless an element has a text.
 func (p *tab) says(selector, want string) {
 	p.Helper()
 	var got string
@@ -315,14 +315,14 @@ func (p *tab) says(selector, want string) {
 	}
 }
 
-// downloads has the browser save files in a folder. saved waits for the next one and gives
-// its name.
+// downloads makes the browser save files in a folder. saved waits for the next one and returns its
+// name.
 func (p *tab) downloads(folder string) (saved func() string) {
 	p.Helper()
 	done := make(chan string, 1)
 	var name string
 	p.browser.mu.Lock()
-	p.browser.tabs[""] = func(e event) { // what is of no tab comes here, one after the other
+	p.browser.tabs[""] = func(e event) { // events without a session come here, one after the other
 		var is struct{ SuggestedFilename, State string }
 		_ = json.Unmarshal(e.Params, &is)
 		switch {
@@ -346,7 +346,7 @@ func (p *tab) downloads(folder string) (saved func() string) {
 	}
 }
 
-// picture takes a picture of the whole page, for people to look at.
+// picture saves a screenshot of the whole page.
 func (p *tab) picture(path string) {
 	p.Helper()
 	var got struct{ Data string }
@@ -354,7 +354,7 @@ func (p *tab) picture(path string) {
 	p.save(path, got.Data)
 }
 
-// print prints the page on sheets of A4.
+// print prints the page to a PDF file in A4, and returns its size in bytes.
 func (p *tab) print(path string) (size int) {
 	p.Helper()
 	var got struct{ Data string }

@@ -18,7 +18,7 @@ import (
 	"assetferry/internal/sandbox/tokens"
 )
 
-// A shelf is a sandbox that shows its library page.
+// A shelf is a sandbox with a library page.
 type shelf struct {
 	*testing.T
 	*httptest.Server
@@ -45,7 +45,7 @@ func newShelf(t *testing.T) *shelf {
 	return h
 }
 
-// call calls the service with JSON and gives the ID of what was made, if anything.
+// call calls the service with JSON, and returns the ID of the created object, if any.
 func (h *shelf) call(method, path string, body any) string {
 	h.Helper()
 	text, err := json.Marshal(body)
@@ -55,14 +55,14 @@ func (h *shelf) call(method, path string, body any) string {
 	return h.send(method, path, "application/json", text)
 }
 
-// upload puts a file where a field says.
+// upload uploads a file; where and id are the form field of its place and the value.
 func (h *shelf) upload(name string, content []byte, where, id string) string {
 	h.Helper()
 	contentType, body := h.form(name, content, where, id)
 	return h.send("POST", "/assets", contentType, body)
 }
 
-// form is that of an upload: a file, and pairs of fields before it.
+// form returns the form of an upload: pairs of fields, followed by a file.
 func (h *shelf) form(name string, content []byte, fields ...string) (contentType string, body []byte) {
 	h.Helper()
 	var b bytes.Buffer
@@ -107,12 +107,12 @@ func (h *shelf) send(method, path, contentType string, body []byte) string {
 	return made.ID
 }
 
-// enter has a browser go where the sandbox says, with a key.
+// enter opens the library URL of the sandbox, which contains a key, in a browser.
 func (h *shelf) enter(b *browser) {
 	h.Helper()
 	p := b.open(h.T, h.sandbox.LibraryURL(h.URL), 1280, "light")
 	select {
-	case <-p.loaded: // where the first page leads
+	case <-p.loaded: // the page that the first one redirects to
 	case <-p.ctx.Done():
 		h.Fatal("the URL with the key leads nowhere")
 	}
@@ -122,7 +122,7 @@ func (h *shelf) enter(b *browser) {
 	}
 }
 
-// TestActiveFiles opens files that would run a script, which then tells of it in the title.
+// TestActiveFiles opens files with a script that would change the title of the page.
 func TestActiveFiles(t *testing.T) {
 	h := newShelf(t)
 	category := h.call("POST", "/admin/categories", object{"name": "Active", "extensions": []string{"html", "svg", "xml"}})
@@ -147,7 +147,7 @@ func TestActiveFiles(t *testing.T) {
 	}
 }
 
-// TestLibrary looks at every kind of page, filled with what is hard to show.
+// TestLibrary checks every kind of page, with contents that are difficult to display.
 func TestLibrary(t *testing.T) {
 	h := newShelf(t)
 	category := h.call("POST", "/admin/categories", object{"name": "Häfen & <b>Schiffe</b>", "extensions": []string{"png", "svg", "txt"}, "isPrivate": true})
@@ -190,7 +190,7 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// checkPictures fails if one is not there, or is not shown in the shape that it has.
+// checkPictures fails the test if a picture is missing or distorted.
 func (p *tab) checkPictures() {
 	p.Helper()
 	var wrong []string
@@ -205,8 +205,8 @@ func (p *tab) checkPictures() {
 	}
 }
 
-// TestLibraryIsNotForScripts has a page that somebody uploaded, at the URL that
-// all files have, and one of another origin. Neither gets to read the library.
+// TestLibraryIsNotForScripts opens a page that a user uploaded, at the URL of its file, and a page
+// of another HTTP origin. It verifies that neither can read the library.
 func TestLibraryIsNotForScripts(t *testing.T) {
 	h := newShelf(t)
 	category := h.call("POST", "/admin/categories", object{"name": "Pages", "extensions": []string{"html", "png"}})
@@ -220,7 +220,7 @@ func TestLibraryIsNotForScripts(t *testing.T) {
 	}))
 	t.Cleanup(elsewhere.Close)
 	b := startBrowser(t)
-	h.enter(b) // so that there is a cookie to be used
+	h.enter(b) // so that the browser has a cookie to send
 	for title, rawURL := range map[string]string{
 		"uploaded": h.URL + "/" + h.workspace + "/assets/" + asset + "/file", "elsewhere": elsewhere.URL,
 	} {
@@ -238,7 +238,7 @@ func TestLibraryIsNotForScripts(t *testing.T) {
 			if !strings.HasPrefix(got, "refused") && !strings.Contains(got, "not shown to scripts") {
 				t.Errorf("a script read: %.200s", got)
 			}
-			if title == "uploaded" { // none of its scripts run, so it has the tags
+			if title == "uploaded" { // its scripts do not run, so it contains the tags
 				var is struct {
 					Shown bool
 					Frame string

@@ -18,8 +18,8 @@ import (
 	"assetferry/internal/enrich/proposals"
 )
 
-// A person judges proposals in the page: by buttons, by keys, with an edit; saves; and what
-// the browser saved is read back.
+// TestProposals decides about proposals in the page, with buttons, with keys and with an edit,
+// saves, and verifies the saved file.
 func TestProposals(t *testing.T) {
 	all := proposed(t)
 	rawURL := proposalsPage(t, all)
@@ -39,7 +39,7 @@ func TestProposals(t *testing.T) {
 	p.picture(filepath.Join(t.ArtifactDir(), "editing.png"))
 	p.eval(`document.querySelector("[data-id=p-1] [type=submit]").click()`, nil)
 	p.eval(`document.querySelector("[data-id=p-2]").focus()`, nil)
-	p.key("r", "KeyR") // and the next one has the focus
+	p.key("r", "KeyR") // then the next one has the focus
 	p.key("a", "KeyA")
 	p.key("d", "KeyD")
 	p.key("a", "KeyA") // of the one after it
@@ -64,7 +64,7 @@ func TestProposals(t *testing.T) {
 	}
 }
 
-// Keys only affect proposals that the filter shows.
+// TestProposalsByKind verifies that keys only affect proposals that the filter shows.
 func TestProposalsByKind(t *testing.T) {
 	p := startBrowser(t).open(t, proposalsPage(t, proposed(t)), 1280, "light")
 	show := func(kind string) (shown int) {
@@ -85,7 +85,7 @@ func TestProposalsByKind(t *testing.T) {
 	p.says("#none-shown", "No proposal matches the filter.")
 }
 
-// An edit that is cancelled, or leaves an empty text, is no decision.
+// TestProposalsEditedForNothing verifies that a cancelled edit, or an empty text, is no decision.
 func TestProposalsEditedForNothing(t *testing.T) {
 	p := startBrowser(t).open(t, proposalsPage(t, proposed(t)), 400, "dark")
 	p.eval(`document.querySelector("[data-id=p-1]").focus()`, nil)
@@ -135,7 +135,7 @@ func find(all []proposals.Row) func(id string) (proposals.Row, bool, error) {
 	}
 }
 
-// proposalsPage writes the page and gives its URL.
+// proposalsPage writes the page and returns its URL.
 func proposalsPage(t *testing.T, all []proposals.Row) string {
 	t.Helper()
 	var page bytes.Buffer

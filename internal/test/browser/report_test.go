@@ -21,10 +21,11 @@ import (
 	"assetferry/internal/sandbox/sandboxtest"
 )
 
-// widths are those of a phone and of a screen.
+// widths are those of a phone and of a screen, in pixels.
 var widths = []int{400, 1280}
 
-// A run in a sandbox with everything that can fail, and keys that are hard to show.
+// TestReportOfProblems checks the report of a run in a sandbox with every kind of failure, and keys
+// that are difficult to display.
 func TestReportOfProblems(t *testing.T) {
 	library := map[string]string{
 		"2024/harbour.jpg": "harbour", "2024/Harbour.jpg": "another", ".DS_Store": "junk", "brand/logo.unheard": "logo", "empty.jpg": "",
@@ -49,7 +50,7 @@ func TestReportOfProblems(t *testing.T) {
 	}
 }
 
-// A complete run in production, verified by checksum.
+// TestReportOfSuccess checks the report of a complete run in production, verified by checksum.
 func TestReportOfSuccess(t *testing.T) {
 	library := map[string]string{}
 	for n := range 60 {
@@ -61,14 +62,15 @@ func TestReportOfSuccess(t *testing.T) {
 	w.checkReport(t, "Complete and verified", "production")
 }
 
-// A run without a single object.
+// TestReportOfNothing checks the report of a run without a single object.
 func TestReportOfNothing(t *testing.T) {
 	w := newWorld(t, map[string]string{".DS_Store": "junk"}, true)
 	w.run(0, "migrate", w.library)
 	w.checkReport(t, "Nothing to do", "sandbox")
 }
 
-// A sync with all changes that safety checks allow, and one that a safety check stops.
+// TestReportOfSync checks the report of a sync with all changes that safety checks allow, and of
+// one that a safety check stops.
 func TestReportOfSync(t *testing.T) {
 	library := map[string]string{"stays.jpg": "stays", "changes.jpg": "before", "moves.jpg": "what is moved", "goes.jpg": "gone soon"}
 	for n := range 40 {
@@ -108,7 +110,7 @@ func TestReportOfSync(t *testing.T) {
 	w.checkReport(t, "Partly stopped by a safety check", "sandbox")
 }
 
-// A world has the program, a library and a sandbox that the program knows.
+// A world has the program, a library, and a sandbox that the program is configured for.
 type world struct {
 	*testing.T
 	program, library string
@@ -116,7 +118,7 @@ type world struct {
 	browser          *browser
 }
 
-// newWorld sets up a world. A sandbox that does not identify itself is handled as production.
+// newWorld returns a world. A sandbox that does not identify itself is handled as production.
 func newWorld(t *testing.T, library map[string]string, isSandbox bool, faults ...string) *world {
 	t.Helper()
 	var o sandbox.Options
@@ -145,7 +147,7 @@ func newWorld(t *testing.T, library map[string]string, isSandbox bool, faults ..
 	return w
 }
 
-// put puts a file into the library.
+// put writes a file of the library.
 func (w *world) put(key, content string) {
 	w.Helper()
 	path := filepath.Join(w.library, filepath.FromSlash(key))
@@ -157,7 +159,7 @@ func (w *world) put(key, content string) {
 	}
 }
 
-// silenced is the URL of a sandbox that does not say that it is one.
+// silenced returns the URL of a proxy that hides that a service is a sandbox.
 func silenced(t *testing.T, rawURL string) string {
 	t.Helper()
 	u, err := url.Parse(rawURL)
@@ -175,7 +177,7 @@ func silenced(t *testing.T, rawURL string) string {
 	return s.URL
 }
 
-// run runs the program, which must end with a code, and gives what it prints.
+// run runs the program, which must end with a code, and returns its output.
 func (w *world) run(code int, arguments ...string) string {
 	w.Helper()
 	c := exec.CommandContext(w.Context(), w.program, arguments...)
@@ -189,8 +191,8 @@ func (w *world) run(code int, arguments ...string) string {
 	return string(out)
 }
 
-// checkReport has the program write the report of the last run and looks at it in every
-// way that people do.
+// checkReport makes the program write the report of the last run, and checks the page in every
+// width and on paper.
 func (w *world) checkReport(t *testing.T, verdict, purpose string) (p *tab) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.html")
@@ -207,7 +209,7 @@ func (w *world) checkReport(t *testing.T, verdict, purpose string) (p *tab) {
 	return p
 }
 
-// checkVerdict fails unless the verdict and the counts are on the first screen.
+// checkVerdict fails the test unless the verdict and the counts are on the first screen.
 func (p *tab) checkVerdict(verdict, purpose string) {
 	p.Helper()
 	var page struct {
@@ -226,7 +228,8 @@ func (p *tab) checkVerdict(verdict, purpose string) {
 	}
 }
 
-// checkResults fails unless the page has the results of the JSON form, and all objects are accounted for.
+// checkResults fails the test unless the page has the results of the JSON form, and all objects are
+// accounted for.
 func (p *tab) checkResults(document string) {
 	p.Helper()
 	type amount struct{ Objects, Bytes int64 }
@@ -255,8 +258,7 @@ func (p *tab) checkResults(document string) {
 	}
 }
 
-// checkStyled fails if the policy of the page keeps its own style out, or lets a script
-// in.
+// checkStyled fails the test if the page's policy blocks its own style, or allows a script.
 func (p *tab) checkStyled() {
 	p.Helper()
 	var page struct {
@@ -275,10 +277,10 @@ func (p *tab) checkStyled() {
 	}
 }
 
-// checkPrinted fails if on paper anything is cut off that one could scroll to.
+// checkPrinted fails the test if the printed page truncates content that scrolls on the screen.
 func (p *tab) checkPrinted(path string) {
 	p.Helper()
-	const page = 20_000 // bytes that a page with anything on it takes
+	const page = 20_000 // the smallest size in bytes of a page with content
 	if size := p.print(path); size < page {
 		p.Errorf("the print takes %d bytes", size)
 	}

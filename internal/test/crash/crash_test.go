@@ -1,15 +1,14 @@
 //go:build crashimage && linux
 
-// Package crash takes the power from the disk that has the state database, at random instants
-// of a migration, a sync and an undo. The state database is on an ext4 file system of a loop
-// device, whose image is copied while the built program is at work: that has what was
-// written to the disk, and not what is still in memory. The file system of the copy is
-// mounted in the place of the first, and the same command goes on. It needs root, and loop
-// devices:
+// Package crash cuts the power of the disk with the state database, at random instants of a
+// migration, a sync and an undo. The state database is on an ext4 file system of a loop device. Its
+// image is copied while the built program is working, so the copy has only the data that was
+// written to the disk, and not the data in memory. The file system of the copy is mounted in place
+// of the first, and the same command resumes. The test needs root and loop devices:
 //
 //	go test -tags crashimage ./internal/test/crash -v
 //
-// What is at the destination in the end is compared with the source by library_test.go.
+// In the end library_test.go compares the destination with the source.
 package crash
 
 import (
@@ -42,8 +41,8 @@ var (
 	rounds  = flag.Int("rounds", 1, "how often ten cuts are made")
 )
 
-// The cuts of a round, ten together, and the requests within which each is made: a run
-// sends more than all of its cuts together.
+// The power cuts of a round, ten together, and the number of requests before each: a run sends more
+// requests than all of its cuts need.
 const (
 	migrateCuts, migrateRequests = 4, 60
 	syncCuts, syncRequests       = 3, 35
@@ -58,7 +57,7 @@ func TestPowerCuts(t *testing.T) {
 	}
 }
 
-// build gives the program, which it makes unless one is named.
+// build returns the path of the program, which it builds unless the flag names one.
 func build(t *testing.T) string {
 	t.Helper()
 	if *program != "" {
@@ -69,8 +68,8 @@ func build(t *testing.T) string {
 	return binary
 }
 
-// What the state database takes beside it is said before it begins, where that is more than there
-// is, and a disk that is then full is named.
+// TestSmallDisk verifies that a run on a small disk reports, before it begins, how much space its
+// write-ahead log needs, and that its error says that no space is left.
 func TestSmallDisk(t *testing.T) {
 	w := newWorld(t, build(t), seedtest.Rand(t))
 	w.disk.down()
@@ -87,7 +86,7 @@ func TestSmallDisk(t *testing.T) {
 	}
 }
 
-// The comparison shares no code with what it judges.
+// TestNothingIsShared verifies that the comparison shares no code with the program.
 func TestNothingIsShared(t *testing.T) {
 	out := run(t, "go", "list", "-deps", "-test", "-tags", "crashimage", "-f", "{{with .Module}}{{$.ImportPath}}{{end}}", ".")
 	for line := range strings.Lines(out) {
@@ -99,7 +98,7 @@ func TestNothingIsShared(t *testing.T) {
 	}
 }
 
-// run runs a command to its end, which must be a good one.
+// run runs a command, and fails the test unless it succeeds.
 func run(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	c := exec.Command(name, args...)
@@ -154,7 +153,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// round makes ten cuts.
+// round makes ten power cuts.
 func (w *world) round() {
 	w.suffer(migrateCuts, migrateRequests, "migrate", "src", "--confirm-timeout", "100ms")
 	w.compare("migrate")
@@ -173,7 +172,7 @@ func (w *world) round() {
 	w.Logf("%d cuts: accepted each time, 0 missing, 0 doubled", w.cuts)
 }
 
-// suffer carries a command out over so many power cuts, and gives the ID of its run.
+// suffer runs a command with some power cuts, and returns the ID of its run.
 func (w *world) suffer(cuts, requests int, args ...string) (id string) {
 	w.Helper()
 	for range cuts {
@@ -204,7 +203,7 @@ func (w *world) suffer(cuts, requests int, args ...string) (id string) {
 	return summary.Run
 }
 
-// accepted expects that a command took the state database for what it was.
+// accepted verifies that a command accepted the state database without a warning.
 func (w *world) accepted(c *exec.Cmd) {
 	w.Helper()
 	if said := fmt.Sprint(c.Stderr); strings.Contains(said, "Another program changed") || strings.Contains(said, "takeover") {
@@ -227,7 +226,7 @@ func (w *world) compare(after string) {
 	}
 }
 
-// startSandbox starts a service of its own, with its data outside of the disk.
+// startSandbox starts the service with its data outside of the disk.
 func startSandbox(t *testing.T, binary, dir string) library {
 	t.Helper()
 	c := exec.Command(binary, "sandbox", "--data", filepath.Join(dir, "service"))
@@ -251,8 +250,8 @@ func startSandbox(t *testing.T, binary, dir string) library {
 	return library{values["ASSETFERRY_URL"], values["ASSETFERRY_ENVIRONMENT_ID"], values["ASSETFERRY_ACCESS_KEY"]}
 }
 
-// A gate is before the service. It closes at a request, which still passes, and holds
-// those after it until it is opened.
+// A gate is a proxy before the service. It closes after a request, which it still passes, and holds
+// later ones until it is opened.
 type gate struct {
 	server  *httptest.Server
 	left    atomic.Int64
@@ -268,7 +267,7 @@ func newGate(t *testing.T, base string) *gate {
 	must(t, err)
 	g := &gate{}
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }, ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
-		w.WriteHeader(http.StatusBadGateway) // to nobody: its client was killed
+		w.WriteHeader(http.StatusBadGateway) // its client was killed and does not read this
 	}}
 	g.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		g.mu.Lock()
@@ -293,7 +292,8 @@ func newGate(t *testing.T, base string) *gate {
 	return g
 }
 
-// closeAt has the gate close at the nth request from now on, and tell.
+// closeAt makes the gate close at the nth request from now on, and then closes the returned
+// channel.
 func (g *gate) closeAt(n int) (closed <-chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -302,7 +302,7 @@ func (g *gate) closeAt(n int) (closed <-chan struct{}) {
 	return g.closed
 }
 
-// open drops what was held, and waits until the service is at rest.
+// open drops the held requests, and waits until the service is idle.
 func (g *gate) open() {
 	g.mu.Lock()
 	close(g.opened)
@@ -348,10 +348,9 @@ func (d *disk) down() {
 	d.mounted = false
 }
 
-// cut kills a process and takes the power from the disk at the same instant: from then on
-// there is what was on it, and its file system comes up again with its state database. The
-// process stands still until the image is copied, so that the copy is of one instant;
-// where the kernel wrote something to the disk meanwhile it is made once more.
+// cut kills a process and cuts the power of the disk at the same instant; then it mounts the file
+// system as it was on the disk. The process is stopped while the image is copied, so that the copy
+// is consistent. If the kernel wrote to the disk meanwhile, the copy is repeated.
 func (d *disk) cut(p *os.Process, ended <-chan error) {
 	d.Helper()
 	must(d.T, p.Signal(syscall.SIGSTOP))
@@ -373,8 +372,8 @@ func (d *disk) cut(p *os.Process, ended <-chan error) {
 	d.up()
 }
 
-// standstill waits until every thread of a process has stopped, so that none is in the
-// middle of a write.
+// standstill waits until every thread of a process has stopped, so that none is in the middle of a
+// write.
 func (d *disk) standstill(pid int) {
 	d.Helper()
 	for {

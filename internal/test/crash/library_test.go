@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// A library is the destination, seen through its REST API by code that shares nothing
-// with that of assetferry.
+// A library is the destination, read through its REST API by code that is independent of
+// assetferry.
 type library struct{ base, environment, key string }
 
 // token signs a token as the documentation of the service says.
@@ -27,7 +27,7 @@ func (l library) token() string {
 	part := func(v any) string {
 		b, err := json.Marshal(v)
 		if err != nil {
-			panic(err) // of maps of strings
+			panic(err) // a map of strings always succeeds
 		}
 		return base64.RawURLEncoding.EncodeToString(b)
 	}
@@ -93,8 +93,8 @@ func list[T any](l library, path string, query url.Values) (all []T, err error) 
 	}
 }
 
-// read gives the content of every asset by its path. Of several with one path it gives
-// all, and of several folders with one path it tells.
+// read returns the contents of all assets by path. It returns an error if several folders have the
+// same path.
 func (l library) read() (found map[string][]string, err error) {
 	found = map[string][]string{}
 	categories, err := list[struct{ ID string }](l, "/categories", url.Values{})
@@ -157,7 +157,7 @@ func (l library) readFolder(found map[string][]string, seen map[string]bool, f f
 	return nil
 }
 
-// readAssets reads those that are in a folder, or in none of a category.
+// readAssets reads the assets in a folder, or those of a category outside of folders.
 func (l library) readAssets(found map[string][]string, where url.Values, folder, path string) error {
 	assets, err := list[asset](l, "/assets", where)
 	if err != nil {
@@ -180,8 +180,8 @@ func (l library) readAssets(found map[string][]string, where url.Values, folder,
 	return nil
 }
 
-// compare tells how the library differs from files: what is missing, doubled, changed or
-// not among them.
+// compare returns the differences between the library and files: missing, duplicate, changed and
+// unknown assets.
 func (l library) compare(files map[string]string) (wrong []string, err error) {
 	found, err := l.read()
 	if err != nil {

@@ -1,8 +1,7 @@
 //go:build curl
 
-// Package curl calls every operation of the sandbox with curl, on the built
-// program: a client that shares nothing with ours. calls.txt and calls_ai.txt say what is
-// called.
+// Package curl calls every operation of the sandbox with curl, on the built program: a client that
+// is independent of ours. The files calls.txt and calls_ai.txt list the calls.
 //
 //	go test -tags curl ./internal/test/curl -artifacts
 package curl
@@ -36,12 +35,12 @@ import (
 //go:embed *.txt
 var calls embed.FS
 
-// A session is a shell with curl in it that remembers what was answered.
+// A session runs curl in a shell that keeps values of answers in variables.
 type session struct {
 	testing.TB
-	calls       string                   // the file that says what is called
-	token       func(path string) string // the value of Authorization where a call says nothing of it
-	dir         string                   // where curl finds files and leaves the answer
+	calls       string                   // the file with the calls
+	token       func(path string) string // the default value of Authorization
+	dir         string                   // where curl finds files and writes the answer
 	environment []string
 	transcript  bytes.Buffer
 }
@@ -77,7 +76,7 @@ func newSession(t *testing.T, calls string, token func(path string) string) *ses
 	return s
 }
 
-// callAll makes the calls of a file, and wants them to be of every operation.
+// callAll makes the calls of a file, and verifies that they include every operation.
 func (s *session) callAll(t *testing.T, checker checker) {
 	s.setenv("url", checker.url)
 	text, err := calls.ReadFile(s.calls)
@@ -102,8 +101,8 @@ func (s *session) callAll(t *testing.T, checker checker) {
 	}
 }
 
-// startProgram builds assetferry and runs its sandbox until the test ends. It gives the
-// URLs of the asset management service and of the AI content service.
+// startProgram builds assetferry and runs its sandbox until the test ends. It returns the URLs of
+// the asset management service and of the AI content service.
 func startProgram(t *testing.T) (assets, ai string, env tokens.Environment) {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "assetferry")
@@ -138,13 +137,13 @@ func startProgram(t *testing.T) (assets, ai string, env tokens.Environment) {
 	}
 }
 
-// A checker stands between curl and the program.
+// A checker is a proxy between curl and the program.
 type checker struct {
 	*openapitest.Checker
 	url string
 }
 
-// startChecker holds what passes against the description.
+// startChecker starts a proxy that compares requests and answers with the OpenAPI description.
 func startChecker(t *testing.T, base string, around func(testing.TB, http.Handler) *openapitest.Checker) checker {
 	t.Helper()
 	u, err := url.Parse(base)
@@ -153,9 +152,10 @@ func startChecker(t *testing.T, base string, around func(testing.TB, http.Handle
 	}
 	c := around(t, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(u)
-		r.Out.Host = r.In.Host // URLs in answers are made from it
+		r.Out.Host = r.In.Host // URLs in answers contain it
 		if r.Out.Body != nil {
-			// All of it now: once an answer begins, nobody may look for more of the request.
+			// The proxy reads the whole request now, because it must not read more of it once an
+			// answer begins.
 			body, err := io.ReadAll(r.In.Body)
 			if err != nil {
 				t.Error(err)
@@ -168,7 +168,7 @@ func startChecker(t *testing.T, base string, around func(testing.TB, http.Handle
 	return checker{c, server.URL}
 }
 
-// copyFiles copies what is uploaded to where curl runs.
+// copyFiles copies the files to upload to the directory of curl.
 func (s *session) copyFiles(from string) {
 	s.Helper()
 	if err := os.CopyFS(s.dir, os.DirFS(from)); err != nil {
@@ -182,8 +182,9 @@ func (s *session) setenv(name, value string) { s.environment = append(s.environm
 //
 //	STATUS METHOD PATH ARGUMENT... => NAME=FIELD...
 //
-// The shell reads path and arguments. Unless they name a token it is that of the session,
-// which may be one of the least role that the path asks for. A field of the answer, such as items.0.id, becomes a variable.
+// The shell expands the path and the arguments. Unless they name a token, the call has that of the
+// session, which may have the least role that the path needs. A field of the answer, such as
+// items.0.id, becomes a variable.
 func (s *session) call(n int, line string) {
 	s.Helper()
 	line, keep, _ := strings.Cut(line, " => ")
@@ -218,7 +219,7 @@ func (s *session) call(n int, line string) {
 	}
 }
 
-// role is the least that a path asks for.
+// role returns the least role that a path needs.
 func role(path string) string {
 	for _, role := range []string{"superadmin", "admin"} {
 		if strings.HasPrefix(path, "/"+role+"/") {
@@ -228,7 +229,7 @@ func role(path string) string {
 	return "user"
 }
 
-// note adds a call to the transcript and gives the body of the answer.
+// note adds a call to the transcript and returns the body of the answer.
 func (s *session) note(command string) []byte {
 	s.Helper()
 	headers, err := os.ReadFile(filepath.Join(s.dir, "headers"))
@@ -239,7 +240,7 @@ func (s *session) note(command string) []byte {
 	if err != nil && !os.IsNotExist(err) {
 		s.Fatal(err)
 	}
-	_ = os.Remove(filepath.Join(s.dir, "body")) // curl leaves it alone if there is none
+	_ = os.Remove(filepath.Join(s.dir, "body")) // curl does not write an empty body
 	shown := string(body)
 	if strings.Contains(shown, "\x00") || len(shown) > 2000 {
 		shown = fmt.Sprintf("(%d bytes)", len(body))
@@ -248,7 +249,7 @@ func (s *session) note(command string) []byte {
 	return body
 }
 
-// lookUp finds a field such as items.0.id in JSON.
+// lookUp returns a field, such as items.0.id, of a JSON document.
 func lookUp(body []byte, field string) (string, error) {
 	var v any
 	if err := json.Unmarshal(body, &v); err != nil {

@@ -1,9 +1,9 @@
-// Package fortnight is a test only: two weeks of nightly runs of the real binary against
-// a sandbox that keeps what it has, with a day between one night and the next. Each night
-// a script and some dice change the source and the destination, and after it three things
-// must agree to the item: what the sandbox lists, what the report of the run says, and a
-// model that knows what a sync promises and none of the code that keeps the promise.
+// Package dailyruns is a test only: it runs the real binary daily for two weeks against a sandbox
+// with persistent data, with a day between two runs. Before each run a script and random choices
+// change the source and the destination. After the run the sandbox's lists, the report of the run
+// and a model must agree on every item. The model knows what a sync promises, and shares no code
+// with the engine.
 //
-// The binary is built with the tags testclock and faultpoints, so that time passes and
-// the process dies when the script says so.
+// The binary is built with the tags testclock and faultpoints, so that the test can move its clock
+// and end the process at a chosen point.
 package dailyruns

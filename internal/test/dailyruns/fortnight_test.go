@@ -11,8 +11,8 @@ import (
 	"assetferry/internal/test/seedtest"
 )
 
-// TestFortnight has two weeks pass, at a service under each reading of its documentation, or in
-// the short form one week under one of them. Another fortnight, and one at another service, are
+// TestFortnight runs two weeks with each interpretation of the service's documentation, or in the
+// short form one week with one of them. Another seed or another interpretation is
 //
 //	go test ./internal/test/dailyruns -seed 2
 //	go test ./internal/test/dailyruns -reading "folders: flat; category_listing: direct; list_order: ignored"
@@ -27,7 +27,7 @@ func TestFortnight(t *testing.T) {
 }
 
 func live(t *testing.T, reading string) {
-	seed := cmp.Or(seedtest.Flagged(), 1) // the same each time, unless there is one
+	seed := cmp.Or(seedtest.Flagged(), 1) // the same each time, unless the flag gives a seed
 	w := newWorld(t, seed, reading)
 	days := script(w.dice)
 	for _, s := range days[:longtest.Size(len(days)/2, len(days))] {

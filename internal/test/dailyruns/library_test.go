@@ -19,12 +19,12 @@ import (
 type object struct {
 	content string
 	time    time.Time
-	said    metadata // what the table says of it
-	closed  bool     // it cannot be read
-	hidden  bool     // it is in a folder that cannot be read
+	said    metadata // its metadata in the table
+	closed  bool     // it is unreadable
+	hidden  bool     // it is in an unreadable folder
 }
 
-// metadata is a description and tags, in order.
+// metadata is a description and sorted tags.
 type metadata struct {
 	text string
 	tags []string
@@ -36,16 +36,16 @@ func (m metadata) equal(other metadata) bool {
 	return m.text == other.text && slices.Equal(m.tags, other.tags)
 }
 
-// A library is the source: a directory, a table of metadata beside it, and what is to be
-// found in them.
+// A library is the source: a directory, a table of metadata beside it, and the objects expected in
+// them.
 type library struct {
 	t       *testing.T
 	root    string
 	table   string
 	objects map[string]*object
 	removed map[string]object
-	hidden  string    // a folder that cannot be read; empty if there is none
-	today   time.Time // of what is changed
+	hidden  string    // an unreadable folder; empty if there is none
+	today   time.Time // the modification time of changed files
 	serial  int
 }
 
@@ -59,7 +59,7 @@ func (l *library) path(key string) string { return filepath.Join(l.root, filepat
 
 func (l *library) keys() []string { return slices.Sorted(maps.Keys(l.objects)) }
 
-// magic is what a file begins with that is what its name says.
+// magic returns the first bytes of a file with the type of its extension.
 func magic(key string) string {
 	switch path.Ext(key) {
 	case ".jpg":
@@ -72,13 +72,13 @@ func magic(key string) string {
 	return ""
 }
 
-// make makes up content that nothing else has, of a length.
+// make returns a unique content with length bytes after its beginning.
 func (l *library) make(key string, length int) string {
 	l.serial++
 	return fmt.Sprintf("%s%08d%s", magic(key), l.serial, strings.Repeat(".", length))
 }
 
-// put writes a file as it is to be.
+// put writes a file with the content, time and permissions of an object.
 func (l *library) put(key string, o object) {
 	l.t.Helper()
 	must(l.t, os.MkdirAll(filepath.Dir(l.path(key)), 0o755))
@@ -94,7 +94,7 @@ func (l *library) add(keys ...string) {
 	}
 }
 
-// alike adds files of which two have the same content.
+// alike adds files in pairs with identical content.
 func (l *library) alike(keys ...string) {
 	l.t.Helper()
 	for n := 0; n < len(keys); n += 2 {
@@ -104,7 +104,7 @@ func (l *library) alike(keys ...string) {
 	}
 }
 
-// change gives files another content, of another size.
+// change gives files other content of another size.
 func (l *library) change(keys ...string) {
 	l.t.Helper()
 	for _, key := range keys {
@@ -114,7 +114,7 @@ func (l *library) change(keys ...string) {
 	}
 }
 
-// rewrite gives files another content of the same size.
+// rewrite gives files other content of the same size.
 func (l *library) rewrite(keys ...string) {
 	l.t.Helper()
 	for _, key := range keys {
@@ -124,7 +124,7 @@ func (l *library) rewrite(keys ...string) {
 	}
 }
 
-// touch changes when files were modified, and nothing else.
+// touch changes only the modification times of files.
 func (l *library) touch(keys ...string) {
 	l.t.Helper()
 	for _, key := range keys {
@@ -134,7 +134,7 @@ func (l *library) touch(keys ...string) {
 	}
 }
 
-// rename gives a file another name. Who keeps the table sees to it that it follows.
+// rename renames a file, and its row in the metadata table.
 func (l *library) rename(from, to string) {
 	l.t.Helper()
 	must(l.t, os.MkdirAll(filepath.Dir(l.path(to)), 0o755))
@@ -143,7 +143,7 @@ func (l *library) rename(from, to string) {
 	delete(l.objects, from)
 }
 
-// exchange has two files swap their names.
+// exchange swaps the names of two files.
 func (l *library) exchange(one, other string) {
 	l.t.Helper()
 	aside := one + ".aside"
@@ -152,7 +152,7 @@ func (l *library) exchange(one, other string) {
 	l.rename(aside, other)
 }
 
-// renameFolder gives a folder another name, which is a prefix of keys that ends in a slash.
+// renameFolder renames a folder, given as a prefix of keys that ends in a slash.
 func (l *library) renameFolder(from, to string) {
 	l.t.Helper()
 	for _, key := range l.under(from) {
@@ -174,7 +174,7 @@ func (l *library) remove(keys ...string) {
 	}
 }
 
-// restore puts back what was removed.
+// restore puts removed files back.
 func (l *library) restore(keys ...string) {
 	l.t.Helper()
 	for _, key := range keys {
@@ -182,7 +182,7 @@ func (l *library) restore(keys ...string) {
 	}
 }
 
-// shut keeps files from being read, until they are opened again.
+// shut makes files unreadable until they are opened again.
 func (l *library) shut(keys ...string) { l.t.Helper(); l.chmod(true, 0, keys) }
 
 func (l *library) open(keys ...string) { l.t.Helper(); l.chmod(false, 0o644, keys) }
@@ -195,7 +195,7 @@ func (l *library) chmod(closed bool, mode os.FileMode, keys []string) {
 	}
 }
 
-// hide keeps a folder from being read, which is a prefix of keys, or opens it again.
+// hide makes a folder, given as a prefix of keys, unreadable or readable again.
 func (l *library) hide(folder string, hidden bool) {
 	l.t.Helper()
 	mode := os.FileMode(0o755)
@@ -211,13 +211,13 @@ func (l *library) hide(folder string, hidden bool) {
 	}
 }
 
-// say puts what describes an object into the table.
+// say sets the metadata of an object in the table.
 func (l *library) say(key, text string, tags ...string) {
 	slices.Sort(tags)
 	l.objects[key].said = metadata{text, tags}
 }
 
-// writeTable writes the table, in which only objects are that something is said of.
+// writeTable writes the table, which has only objects with metadata.
 func (l *library) writeTable() {
 	l.t.Helper()
 	f, err := os.Create(l.table)

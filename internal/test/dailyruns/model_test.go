@@ -10,44 +10,44 @@ import (
 	"time"
 )
 
-// An asset is what is at the destination, or must be.
+// An asset is one at the destination, as it is or as it must be.
 type asset struct {
-	id      string // empty as long as the service was not asked for it
+	id      string // empty until the test has asked the service
 	place   string // category, folders and name
 	content string
 	metadata
-	revisions int  // contents that it has or had
-	edited    bool // people did something to it after the tool did
+	revisions int  // the number of its contents, present and former
+	edited    bool // a user changed it after the tool did
 	trashed   bool
 }
 
-// A memory is what the tool knows of an object that has arrived.
+// A memory is the tool's record of an uploaded object.
 type memory struct {
 	asset   *asset
-	content string    // that was sent
-	time    time.Time // of the object then
-	place   string    // where its asset was brought
-	said    metadata  // what the source said when the asset was described last
-	deleted time.Time // when a finished run first missed it; zero if it is there
+	content string    // as uploaded
+	time    time.Time // of the object at its upload
+	place   string    // where its asset was uploaded
+	said    metadata  // the source's metadata at the last metadata update
+	deleted time.Time // when a finished run first missed it; zero if it is at the source
 }
 
-// A model says what a sync does, in the words of its promises.
+// A model predicts the result of a sync from its documentation.
 type model struct {
 	library *library
 	assets  []*asset
 	known   map[string]*memory
-	seen    string // the last object whose asset was compared with what was left of it
+	seen    string // the last object of the check for drift
 }
 
-// A fate is what becomes of an object, and the code of the reason, as reports list them.
+// A fate is the outcome of an object, with the code of its reason, as reports list them.
 type fate struct{ action, state, why string }
 
-// A policy is what the tool was told for a night.
+// A policy is the set of flags of a run.
 type policy struct {
 	now       time.Time
 	trash     bool // --delete trash
 	percent   int  // --max-delete-percent
-	look      int  // --drift-share: one in so many; 0: that of every night
+	look      int  // --drift-share: one in so many; 0: the default of the test
 	repair    bool // --repair
 	overwrite bool // --on-destination-change overwrite
 }
@@ -58,7 +58,7 @@ const (
 	percent     = 1
 )
 
-// placeOf is where an object belongs.
+// placeOf returns the place of an object's asset.
 func placeOf(key string) string {
 	switch path.Ext(key) {
 	case ".jpg", ".png":
@@ -67,10 +67,10 @@ func placeOf(key string) string {
 	return "Documents/" + key
 }
 
-// of is the asset of an object.
+// of returns the asset of an object.
 func (m *model) of(key string) *asset { return m.known[key].asset }
 
-// clone gives a model that can be played with. The source is the same.
+// clone returns an independent copy of the model. The source is shared.
 func (m *model) clone() *model {
 	c := &model{library: m.library, known: map[string]*memory{}, seen: m.seen}
 	same := map[*asset]*asset{}
@@ -92,16 +92,16 @@ func (m *model) clone() *model {
 	return c
 }
 
-// A night is what a sync finds and does, object by object.
+// A day is the prediction of a sync, object by object.
 type day struct {
 	*model
 	policy
 	fates     map[string]fate
 	unchanged int
-	guarded   bool // not everything was trashed
+	guarded   bool // a safety check prevented some trashing
 }
 
-// sync carries out a sync, and tells what became of each object with an item.
+// sync applies a sync to the model, and returns the outcome of each object with an item.
 func (m *model) sync(p policy) *day {
 	p.look, p.percent = cmp.Or(p.look, share), cmp.Or(p.percent, percent)
 	n := &day{model: m, policy: p, fates: map[string]fate{}}
@@ -114,7 +114,7 @@ func (m *model) sync(p policy) *day {
 		case o.hidden:
 		case o.closed && known == nil:
 			n.fates[key] = fate{"create", "failed", "new"}
-		case o.closed && !o.time.Equal(known.time): // else nobody opens it
+		case o.closed && !o.time.Equal(known.time): // otherwise the tool does not open it
 			n.fates[key] = fate{"replace", "failed", "content_changed"}
 		case known != nil:
 			n.follow(key, o, known, looked[key])
@@ -134,8 +134,8 @@ func (m *model) sync(p policy) *day {
 	return n
 }
 
-// looked are the objects whose assets are compared tonight with what was left of them,
-// whatever else is to be done: so many each night, one after the other.
+// looked returns the objects whose assets this run checks for drift, in addition to its other work:
+// a share of them in each run, in the order of their keys.
 func (n *day) looked() map[string]bool {
 	keys := slices.Sorted(maps.Keys(n.known))
 	left := (len(keys) + n.look - 1) / n.look
@@ -148,7 +148,7 @@ func (n *day) looked() map[string]bool {
 	return looked
 }
 
-// gone are the objects that are not at the source any more.
+// deleted returns the objects that are deleted at the source.
 func (n *day) deleted() (keys []string) {
 	for key := range n.known {
 		if n.library.objects[key] == nil {
@@ -159,8 +159,8 @@ func (n *day) deleted() (keys []string) {
 	return keys
 }
 
-// moves pairs new objects with gone ones of the same content: those that have the same
-// name, and then one with one. Of several nobody can tell.
+// moves matches new objects with deleted ones of identical content: first those with the same name,
+// and then a single pair. If several remain, there is no match.
 func (n *day) moves() (moved map[string]string, torn map[string]bool) {
 	deleted, news := map[string][]string{}, map[string][]string{}
 	for _, key := range n.deleted() {
@@ -229,12 +229,12 @@ func (k *memory) isMoved() bool { return k.asset.place != k.place }
 
 func (k *memory) isRetouched() bool { return k.asset.content != k.content }
 
-// isTheirs reports whether people did something to an asset that makes it theirs.
+// isTheirs reports whether users changed an asset in a way that the tool must not overwrite.
 func (m *model) isTheirs(known *memory) bool {
 	return m.isDeleted(known.asset) || known.isMoved() || known.isRetouched()
 }
 
-// stop leaves an asset to people.
+// stop decides about an asset that users changed.
 func (n *day) stop(key string, known *memory) {
 	switch {
 	case n.isDeleted(known.asset):
@@ -246,7 +246,7 @@ func (n *day) stop(key string, known *memory) {
 	}
 }
 
-// follow deals with an object that has arrived before.
+// follow decides about an object with an asset.
 func (n *day) follow(key string, o *object, known *memory, looked bool) {
 	known.deleted = time.Time{}
 	news := o.said.over(known.said)
@@ -279,12 +279,12 @@ func (n *day) follow(key string, o *object, known *memory, looked bool) {
 	known.content, known.time, known.said = o.content, o.time, news
 }
 
-// refill gives an asset the content of its object. What it had is kept.
+// refill gives an asset the content of its object. The former content is kept as a revision.
 func (n *day) refill(o *object, known *memory) {
 	known.asset.content, known.asset.revisions, known.asset.edited = o.content, known.asset.revisions+1, false
 }
 
-// over is what is said, where it says something, and else what was said before.
+// over returns the metadata m, with the values of before where m has none.
 func (m metadata) over(before metadata) metadata {
 	if m.text != "" {
 		before.text = m.text
@@ -295,9 +295,8 @@ func (m metadata) over(before metadata) metadata {
 	return before
 }
 
-// merge is the metadata that an asset is to have: of a text the source has the say unless
-// people changed it, tags are united but for those that people took away, and nothing is
-// erased.
+// merge returns the metadata that an asset must have. The text of the source wins unless users
+// changed it; tags are combined, except those that users removed; nothing is erased.
 func (n *day) merge(before, said, is metadata) metadata {
 	if said.text != "" && (is.text == before.text || n.overwrite) {
 		is.text = said.text
@@ -312,8 +311,8 @@ func (n *day) merge(before, said, is metadata) metadata {
 	return is
 }
 
-// orphans deals with what is gone: it stays, or is trashed once it was missed in a night
-// before and for the whole grace period. What people changed meanwhile is theirs.
+// orphans decides about deleted objects: their assets stay, or are trashed once a previous run has
+// missed the object and the grace period is over. Assets that users changed meanwhile stay.
 func (n *day) orphans() {
 	stays := "deleted_at_source"
 	if n.trash {
@@ -340,7 +339,7 @@ func (n *day) orphans() {
 	}
 }
 
-// discard trashes the asset of an object that is gone.
+// discard trashes the asset of a deleted object.
 func (n *day) discard(key string, known *memory) {
 	switch deleted := n.isDeleted(known.asset); {
 	case !deleted && (known.asset.edited || n.isTheirs(known)):
@@ -355,8 +354,8 @@ func (n *day) discard(key string, known *memory) {
 	delete(n.known, key)
 }
 
-// goOn lets a night go on with a run that was left behind: what that one got done is its
-// doing, if it was to be done.
+// goOn makes a run resume an unfinished one. An outcome of the unfinished run counts if the
+// prediction has the same one.
 func (n *day) goOn(left *day, said map[string]fate) {
 	for key, was := range left.fates {
 		if was != said[key] {
@@ -369,7 +368,7 @@ func (n *day) goOn(left *day, said map[string]fate) {
 	}
 }
 
-// exit is the exit code of the run.
+// exit returns the exit code of the run.
 func (n *day) exit() int {
 	if n.guarded {
 		return 6
@@ -382,7 +381,7 @@ func (n *day) exit() int {
 	return 0
 }
 
-// told counts fates by the word that reports have for them.
+// reported counts the outcomes by the word that reports use for them.
 func (n *day) reported() map[string]int {
 	counts := map[string]int{}
 	for _, f := range n.fates {

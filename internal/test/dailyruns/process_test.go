@@ -18,17 +18,17 @@ import (
 	"assetferry/internal/clock"
 )
 
-// nobody is who runs the binary where the tests are run by root, who may read everything.
+// unprivileged is the user ID that runs the binary if root runs the tests, since root may read
+// everything.
 const unprivileged = 65534
 
-// patience is how long a process may take before it is taken to hang, on a machine that has
-// much else to do.
+// patience is the time after which a process counts as hanging, on a busy machine.
 const patience = 4 * time.Minute
 
-// A binary is assetferry, built for these tests, with a home of its own.
+// A binary is assetferry, built for these tests, with its own home directory.
 type binary struct{ path, home string }
 
-// build builds assetferry so that its clock can be moved and it can be made to die.
+// build builds assetferry with an adjustable clock and with fault points.
 func build(t *testing.T, dir string) binary {
 	t.Helper()
 	b := binary{filepath.Join(dir, "assetferry"), filepath.Join(dir, "home")}
@@ -44,8 +44,8 @@ func build(t *testing.T, dir string) binary {
 	return b
 }
 
-// dependOn looks at all that the binary is made of, so that the go command does not take a
-// result of this test from its cache when any of it has changed.
+// dependOn reads all files that the binary is built from, so that the go command does not use a
+// cached result of this test when any of them has changed.
 func dependOn(t *testing.T) {
 	t.Helper()
 	const ours = `{{with .Module}}{{if .Main}}{{$.Dir}}{{range $.EmbedFiles}}{{"\n"}}{{$.Dir}}/{{.}}{{end}}{{end}}{{end}}`
@@ -60,7 +60,7 @@ func dependOn(t *testing.T) {
 	}
 }
 
-// command prepares a call at a time, with an environment of its own and nothing else.
+// command prepares a call at a time, with only the given environment.
 func (b binary) command(ctx context.Context, moved time.Duration, env []string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, b.path, args...)
 	c.Dir = b.home
@@ -71,7 +71,7 @@ func (b binary) command(ctx context.Context, moved time.Duration, env []string, 
 	return c
 }
 
-// A call is a process that has come to its end.
+// A call is a process that has ended.
 type call struct {
 	command        fmt.Stringer
 	code           int // -1: it was killed
@@ -89,7 +89,7 @@ func run(t *testing.T, c *exec.Cmd) call {
 	return call{c, c.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// must fails the test unless the process ended as it should.
+// must fails the test unless the process ended with a code.
 func (c call) must(t *testing.T, code int) call {
 	t.Helper()
 	if c.code != code {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A report is the part of a report that is compared.
+// A report is the part of a report that the test compares.
 type report struct {
 	Verdict struct{ Kind, Message string }
 	Run     struct{ ID, State string }
@@ -22,14 +22,14 @@ type report struct {
 	}
 }
 
-// reported reads the report of a run as a document.
+// reported parses the JSON report of a run.
 func reported(t *testing.T, text string) (r report) {
 	t.Helper()
 	must(t, json.Unmarshal([]byte(text), &r))
 	return r
 }
 
-// counts returns the objects by state.
+// counts returns the number of objects by state.
 func (r report) counts() map[string]int {
 	counts := map[string]int{}
 	for _, p := range r.Results.States {
@@ -38,8 +38,7 @@ func (r report) counts() map[string]int {
 	return counts
 }
 
-// listed reads the table of a report, without what is unchanged, of which a run tells
-// only how many there are.
+// listed parses the CSV report of a run. It has no unchanged objects, which the run only counts.
 func listed(t *testing.T, text string) map[string]fate {
 	t.Helper()
 	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
@@ -57,7 +56,7 @@ func listed(t *testing.T, text string) map[string]fate {
 	return fates
 }
 
-// A summary is the last line of a run in JSON.
+// A summary is the last line of a run's JSON output.
 type summary struct {
 	Type, Run       string
 	Actions, States map[string]int

@@ -9,8 +9,8 @@ import (
 	"assetferry/internal/faultpoint"
 )
 
-// script is what happens for certain, night by night: a fortnight, and two nights in which
-// what people did is overruled.
+// script returns the fixed events, day by day: a fortnight, and two runs that overwrite the changes
+// of users.
 func script(dice *rand.Rand) []scene {
 	some, all := policy{trash: true}, policy{trash: true, percent: 100}
 	wins := policy{look: 1, repair: true, overwrite: true}
@@ -38,7 +38,7 @@ func script(dice *rand.Rand) []scene {
 	}
 }
 
-// somewhere is a point that a run comes to before it is at its end.
+// somewhere returns a random point before the end of a run.
 func somewhere(dice *rand.Rand) string {
 	points := []faultpoint.Point{faultpoint.Staged, faultpoint.Decided, faultpoint.Planned, faultpoint.Taken, faultpoint.FolderMade,
 		faultpoint.Opened, faultpoint.Sent, faultpoint.Described, faultpoint.Recorded}
@@ -79,7 +79,7 @@ func begin(w *world) {
 	}
 }
 
-// visit has something happen at the destination that is nobody's business.
+// visit uploads an asset, as a user does, that the tool must ignore.
 func visit(w *world) { w.bring("Images", "of a person.jpg") }
 
 func contents(w *world) {
@@ -149,7 +149,7 @@ func opened(w *world) {
 
 func back(w *world) { w.library.restore("script/gone/back.txt", "script/folder/3/03.jpg") }
 
-// arrivals are enough for a run to be in the midst of them.
+// arrivals adds enough objects that a run can be interrupted among them.
 func arrivals(w *world) {
 	for i := range 12 {
 		w.library.add(fmt.Sprintf("script/arrivals/day %d/%02d.jpg", w.today, i))

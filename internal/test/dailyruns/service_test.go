@@ -27,9 +27,8 @@ import (
 	"assetferry/internal/sandbox/tokens"
 )
 
-// A service is a sandbox in a process of its own, which is started anew for each night,
-// behind a URL that stays. Its methods are what a person does there, and share
-// nothing with our client.
+// A service is a sandbox in a process of its own, which is started for each run, behind a constant
+// URL. Its methods act as a user, and share no code with our client.
 type service struct {
 	t       *testing.T
 	binary  binary
@@ -41,7 +40,7 @@ type service struct {
 	stderr  bytes.Buffer
 
 	mu       sync.Mutex
-	back     *url.URL // where it is tonight
+	back     *url.URL // the URL of the present sandbox
 	requests []string // of the tool, method and path
 }
 
@@ -53,14 +52,14 @@ func newService(t *testing.T, b binary, profile string) *service {
 			r.Out.Host = r.In.Host
 		},
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
-		Transport:    &http.Transport{DisableKeepAlives: true}, // the sandbox is another one each night
+		Transport:    &http.Transport{DisableKeepAlives: true}, // each run has another sandbox process
 	}
 	s.front = httptest.NewServer(proxy)
 	t.Cleanup(s.front.Close)
 	return s
 }
 
-// note takes down a request, and says where it goes.
+// note records a request, and returns the URL to send it to.
 func (s *service) note(r *http.Request) *url.URL {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +69,7 @@ func (s *service) note(r *http.Request) *url.URL {
 	return s.back
 }
 
-// drain gives the requests of the tool since the last time.
+// drain returns the requests of the tool since the previous call.
 func (s *service) drain() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,12 +78,12 @@ func (s *service) drain() []string {
 	return all
 }
 
-// variables are the environment of a client.
+// variables returns the environment of a client.
 func (s *service) variables() []string {
 	return []string{"ASSETFERRY_URL=" + s.front.URL, "ASSETFERRY_ENVIRONMENT_ID=" + s.env.ID, "ASSETFERRY_ACCESS_KEY=" + string(s.env.AccessKey)}
 }
 
-// start has the sandbox run at a time, with faults, until it is stopped.
+// start runs the sandbox with a moved clock and with faults, until stop.
 func (s *service) start(moved time.Duration, faults ...string) {
 	s.t.Helper()
 	args := []string{"sandbox", "--data", "sandbox", "--credentials-from-env", "--profile", s.profile}
@@ -115,12 +114,12 @@ func (s *service) start(moved time.Duration, faults ...string) {
 	s.back = back
 }
 
-// stop ends the sandbox in good order, and gives what it said.
+// stop ends the sandbox with an interrupt, and returns its output.
 func (s *service) stop() string {
 	if s.process == nil {
 		return ""
 	}
-	_ = s.process.Process.Signal(os.Interrupt) // unless it has ended by itself, which Wait tells
+	_ = s.process.Process.Signal(os.Interrupt) // unless it has ended by itself, which Wait reports
 	if err := s.process.Wait(); err != nil {
 		s.t.Errorf("the sandbox: %v\n%s", err, &s.stderr)
 	}
@@ -128,7 +127,7 @@ func (s *service) stop() string {
 	return s.stderr.String()
 }
 
-// now is the time at the service.
+// now returns the time at the service.
 func (s *service) now() time.Time { return time.Now().Add(s.moved) }
 
 func (s *service) call(method, path string, body io.Reader, contentType string, into any) {
@@ -193,17 +192,17 @@ func (s *service) move(id, container string) {
 
 func (s *service) trash(ids ...string) { s.t.Helper(); s.send("POST", "/assets/trash", ids) }
 
-// remove deletes assets for good.
+// remove deletes assets permanently.
 func (s *service) remove(ids ...string) { s.t.Helper(); s.send("POST", "/assets/delete", ids) }
 
-// replace gives an asset another content.
+// replace gives an asset other content.
 func (s *service) replace(id, name, content string) {
 	s.t.Helper()
 	body, contentType := form(s.t, nil, name, content)
 	s.call("POST", "/assets/"+id, body, contentType, nil)
 }
 
-// upload makes an asset in a category.
+// upload creates an asset in a category.
 func (s *service) upload(category, name, content string) {
 	s.t.Helper()
 	body, contentType := form(s.t, map[string]string{"categoryId": s.containers()[category].id}, name, content)
@@ -224,7 +223,7 @@ func form(t *testing.T, fields map[string]string, name, content string) (body *b
 	return body, w.FormDataContentType()
 }
 
-// A container is a category or a folder.
+// where is the query that lists it
 type container struct{ id, where string } // where is the query that lists it
 
 type folder struct {
@@ -232,7 +231,7 @@ type folder struct {
 	Folders                        []folder
 }
 
-// containers gives the categories and folders by path; none may be there twice.
+// containers returns the categories and folders by path, and fails the test if a path exists twice.
 func (s *service) containers() map[string]container {
 	s.t.Helper()
 	all, name := map[string]container{}, map[string]string{}
@@ -257,7 +256,7 @@ func (s *service) containers() map[string]container {
 	}
 	s.get("/folders", &top)
 	for _, f := range top.Items {
-		if f.ParentID != "" { // a profile may have them all in the list
+		if f.ParentID != "" { // with some profiles the list has all folders
 			continue
 		}
 		var deep folder
@@ -267,7 +266,7 @@ func (s *service) containers() map[string]container {
 	return all
 }
 
-// A wireAsset is what the service says of an asset, as far as it is compared.
+// A wireAsset is the part of an asset in the service's answers that the test compares.
 type wireAsset struct {
 	ID, Name, Extension, URL, CategoryID, FolderID string
 
@@ -275,14 +274,14 @@ type wireAsset struct {
 	Metadata struct{ Description string }
 }
 
-// assets reads back everything that is there, in the trash as well.
+// assets returns all assets at the service, including the trash.
 func (s *service) assets() (all []asset) {
 	s.t.Helper()
 	paths := map[string]string{}
 	for path, c := range s.containers() {
 		paths[c.id] = path
 		for _, a := range s.list("/assets?" + c.where + "&") {
-			if cmp.Or(a.FolderID, a.CategoryID) != c.id { // a category may list all that is in it
+			if cmp.Or(a.FolderID, a.CategoryID) != c.id { // with some profiles a category lists the assets of its folders
 				continue
 			}
 			found := a.asset(path)
@@ -322,7 +321,7 @@ func (s *service) list(path string) (all []wireAsset) {
 	}
 }
 
-// revisions counts the contents of an asset, the present one included.
+// revisions returns the number of contents of an asset, including the present one.
 func (s *service) revisions(id string) int {
 	s.t.Helper()
 	var list struct{ Items []struct{ ID string } }

@@ -23,8 +23,7 @@ import (
 	"assetferry/internal/sandbox/sandboxtest"
 )
 
-// A world is a source, a service and the tool between them, and a model of what they
-// should come to.
+// A world is a source, a service, the tool between them, and a model that predicts the result.
 type world struct {
 	*testing.T
 	binary  binary
@@ -34,26 +33,26 @@ type world struct {
 	dice    *rand.Rand
 	today   int
 	scene   scene
-	left    *day // what the run that was left behind would have come to
+	left    *day // the prediction for the unfinished run
 }
 
-// A scene is a day and the night after it.
+// A scene is a day with the run at its end.
 type scene struct {
 	name   string
-	day    func(*world) // what people do; nil: nothing
-	calm   bool         // nothing happens by chance
-	quiet  bool         // the service must hardly notice
-	faults []string     // of the service, in the night
-	args   []string     // of the tool, besides those of every night
+	day    func(*world) // the actions of users; nil: none
+	calm   bool         // no random events
+	quiet  bool         // the run must send almost no requests
+	faults []string     // of the service, during the run
+	args   []string     // of the tool, in addition to those of every run
 	policy policy       // the same for the model
 	dies   string       // at this fault point
-	left   bool         // it died, and nobody goes on with it before the next night
-	exit   int          // of a run that comes to nothing, and may be none
+	left   bool         // it is killed, and is not resumed before the next day
+	exit   int          // of a run that fails, and may not even start
 }
 
 func newWorld(t *testing.T, seed uint64, reading string) *world {
 	dir := t.TempDir()
-	for _, d := range []string{filepath.Dir(dir), dir} { // somebody else looks into them
+	for _, d := range []string{filepath.Dir(dir), dir} { // another user reads them
 		must(t, os.Chmod(d, 0o755))
 	}
 	b := build(t, dir)
@@ -62,7 +61,7 @@ func newWorld(t *testing.T, seed uint64, reading string) *world {
 		model: &model{library: l, known: map[string]*memory{}}, dice: rand.New(rand.NewPCG(seed, 0))}
 }
 
-// moved is by how much the clock is ahead.
+// moved returns how far the clock is ahead.
 func (w *world) moved() time.Duration { return time.Duration(w.today) * 24 * time.Hour }
 
 func (w *world) wrong(format string, args ...any) {
@@ -70,7 +69,7 @@ func (w *world) wrong(format string, args ...any) {
 	w.Errorf("night %d, %s: %s", w.today, w.scene.name, fmt.Sprintf(format, args...))
 }
 
-// live has a day pass, and the night after it.
+// live runs a day with its scene.
 func (w *world) live(s scene) {
 	w.Helper()
 	w.today++
@@ -100,7 +99,7 @@ func (w *world) live(s scene) {
 	}
 }
 
-// sleep has the tool run at night, and holds it against the model.
+// sleep runs the tool at the end of a day, and compares the result with the model.
 func (w *world) sleep() {
 	w.Helper()
 	s := w.scene
@@ -124,8 +123,8 @@ func (w *world) sleep() {
 	}
 }
 
-// hush sees to it that a night in which nothing happened costs next to nothing: a greeting,
-// and a look at a share of the assets.
+// hush verifies that a run without changes sends almost no requests: a ping, and the check of a
+// share of the assets.
 func (w *world) hush(requests []string) {
 	w.Helper()
 	asked := slices.DeleteFunc(slices.Clone(requests), func(r string) bool { return strings.HasPrefix(r, "GET /assets") })
@@ -137,21 +136,21 @@ func (w *world) hush(requests []string) {
 	}
 }
 
-// command is the nightly call.
+// command returns the scheduled call.
 func (w *world) command(env ...string) *exec.Cmd {
 	args := []string{"sync", w.library.root, "--json", "--confirm-timeout", "100ms", "--metadata", w.library.table}
 	return w.call(env, append(args, w.scene.args...)...)
 }
 
-// call prepares a call of the tool, which must not take for ever.
+// call prepares a call of the tool with a time limit.
 func (w *world) call(env []string, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(w.Context(), patience)
 	w.Cleanup(cancel)
 	return w.binary.command(ctx, w.moved(), append(env, w.service.variables()...), args...)
 }
 
-// die has the tool killed at a point. What it has sent by then is done or lost before the tool
-// goes on.
+// die kills the tool at a fault point. Requests in progress are completed or lost before the tool
+// is resumed.
 func (w *world) die() {
 	w.Helper()
 	killed := run(w.T, w.command(faultpoint.Variable+"="+w.scene.dies))
@@ -162,13 +161,13 @@ func (w *world) die() {
 	w.service.start(w.moved())
 }
 
-// ask has the tool say something about a run.
+// ask calls the tool and returns its output.
 func (w *world) ask(args ...string) string {
 	w.Helper()
 	return run(w.T, w.call(nil, args...)).must(w.T, 0).stdout
 }
 
-// report holds what a run says of itself against what became of it.
+// report compares the report of a run with the model.
 func (w *world) report(n *day, s summary) {
 	w.Helper()
 	said := reported(w.T, w.ask("report", "--run", s.Run, "--format", "json"))
@@ -194,7 +193,7 @@ func (w *world) report(n *day, s summary) {
 	}
 }
 
-// compare holds what the sandbox lists against the model.
+// compare compares the sandbox's lists with the model.
 func (w *world) compare() {
 	w.Helper()
 	is, want, at := map[string]string{}, map[string]string{}, map[string]string{}
@@ -220,8 +219,8 @@ func (w *world) compare() {
 	}
 }
 
-// prove has the tool compare everything with what it remembers, content included. What
-// people did, and what was not put back, are the only differences.
+// verify makes the tool compare everything with its state database, including contents. The only
+// differences may be changes by users that were not reverted.
 func (w *world) verify() {
 	w.Helper()
 	w.service.start(w.moved())
@@ -236,7 +235,7 @@ func (w *world) verify() {
 	run(w.T, w.call(nil, "verify", "--content")).must(w.T, code)
 }
 
-// tell says what can be compared of an asset.
+// describeRun returns the comparable properties of an asset as text.
 func (w *world) describeRun(a asset) string {
 	if a.trashed {
 		return a.place + ", in the trash"
@@ -244,21 +243,21 @@ func (w *world) describeRun(a asset) string {
 	return fmt.Sprintf("%s, %d bytes %.8x, %v", a.place, len(a.content), sha256.Sum256([]byte(a.content)), a.metadata)
 }
 
-// free are objects that nothing has happened to but by chance, in any order, and that
-// can be counted on tonight.
+// free returns, in random order, the objects that only random events have changed and whose state
+// is certain.
 func (w *world) free() []string {
 	keys := slices.DeleteFunc(w.library.keys(), func(key string) bool {
 		known := w.model.known[key]
 		return !strings.HasPrefix(key, "chance/") || known == nil || known.asset.trashed || w.library.objects[key].closed
 	})
-	if w.left != nil { // these are in two minds
+	if w.left != nil { // the state of these is not certain
 		keys = slices.DeleteFunc(keys, func(key string) bool { _, open := w.left.fates[key]; return open })
 	}
 	w.dice.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
 	return keys
 }
 
-// roll has something of everything happen by chance.
+// roll makes random changes of every kind.
 func (w *world) roll() {
 	keys := w.free()
 	some := func(most int) (chosen []string) {
@@ -285,14 +284,14 @@ func (w *world) roll() {
 	}
 }
 
-// another is a name that nothing has had, in any folder.
+// another returns an unused name in a random folder.
 func (w *world) another(key string) string {
 	w.library.serial++
 	folder := [...]string{"", "a/", "a/b/", "ü c/", "d/e/f/"}[w.dice.IntN(5)]
 	return fmt.Sprintf("chance/%s%d%s", folder, w.library.serial, filepath.Ext(key))
 }
 
-// What follows is what people do at the destination, to the assets of objects.
+// The following methods change assets at the destination as users do.
 
 func (w *world) edit(key string, m metadata) {
 	w.Helper()
@@ -311,7 +310,7 @@ func (w *world) throwAway(keys ...string) {
 	}
 }
 
-// destroy deletes what is of an object for good.
+// destroy permanently deletes the asset of an object.
 func (w *world) destroy(key string) {
 	w.Helper()
 	a := w.model.of(key)
@@ -343,7 +342,7 @@ func (w *world) retouch(key string) {
 	w.service.replace(a.id, path.Base(key), a.content)
 }
 
-// bring puts something there that no object stands for.
+// bring uploads an asset that belongs to no object.
 func (w *world) bring(category, name string) {
 	w.Helper()
 	a := &asset{place: category + "/" + name, content: w.library.make(name, 10), revisions: 1}

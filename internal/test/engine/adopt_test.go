@@ -20,7 +20,7 @@ func TestAdoptOnly(t *testing.T) {
 	w.upload(w.images, w.folder(w.images, "", "dir"), "d.jpg", "d")
 	r := migrate.DefaultRules()
 	r.AdoptOnly = true
-	r.Unsupported = "create" // whatever else is wanted
+	r.Unsupported = "create" // regardless of the test case
 	r.OnExisting = "create"
 	var plan migrate.Plan
 	asked := w.during(func() { plan = w.migrate(r) })
@@ -36,7 +36,7 @@ func TestAdoptOnly(t *testing.T) {
 	w.wantStates(next, map[string]int64{"create done": 1, "conflict conflict": 1, "skip skipped": 1, "unchanged skipped": 2})
 }
 
-// provenance has the applier mark what it sends.
+// provenance makes the applier add a provenance mark to the assets that it uploads.
 func provenance(a *apply.Applier) { a.Provenance = "always" }
 
 func TestProvenance(t *testing.T) {
@@ -58,7 +58,7 @@ func TestProvenance(t *testing.T) {
 		t.Errorf("the asset says %q", mark)
 	}
 
-	// Without the state database the mark is enough: no content is read.
+	// The state database is lost, but the provenance mark suffices: no content is read.
 	w.loseState()
 	asked = w.during(func() { w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"adopt done": 2}) })
 	for what := range asked {
@@ -68,7 +68,8 @@ func TestProvenance(t *testing.T) {
 	}
 }
 
-// A mark that is of other content, or of another asset, is worth nothing.
+// TestProvenanceOfSomethingElse verifies that a provenance mark with the checksum of other content,
+// or on another asset, is ignored.
 func TestProvenanceOfSomethingElse(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a")
@@ -79,8 +80,8 @@ func TestProvenanceOfSomethingElse(t *testing.T) {
 	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"conflict conflict": 1})
 }
 
-// Whoever dies between sending and describing leaves that to the next process,
-// which does not send again.
+// TestKilledBeforeDescribing verifies that a process killed after an upload and before the metadata
+// update leaves the update to the next process, which does not upload again.
 func TestKilledBeforeDescribing(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b")
@@ -95,7 +96,8 @@ func TestKilledBeforeDescribing(t *testing.T) {
 	w.wantStates(plan, map[string]int64{"create done": 2})
 }
 
-// An asset that cannot be described is there all the same: it is never sent again.
+// TestDescribingFails verifies that an asset whose metadata update fails is kept, and is never
+// uploaded again.
 func TestDescribingFails(t *testing.T) {
 	w := newWorld(t, faults(t, "PATCH /assets/{id} status=422 once=1"))
 	w.put("a.jpg", "a")
@@ -110,7 +112,7 @@ func TestDescribingFails(t *testing.T) {
 	}
 	w.wantStates(w.syncWith(w.silent(), migrate.DefaultRules()), map[string]int64{"unchanged skipped": 1})
 
-	// A later run that describes makes up for it, and the one after that need not.
+	// A later run with metadata updates it, and the run after that has nothing to do.
 	describe := func() migrate.Plan {
 		run, err := w.store.Begin(t.Context(), w.pair, "migrate", marshal(w, migrate.DefaultRules()))
 		must(t, err)
@@ -128,8 +130,8 @@ func TestDescribingFails(t *testing.T) {
 	w.wantStates(describe(), map[string]int64{"unchanged skipped": 1})
 }
 
-// A folder that a former process asked for may show up yet: it is waited for, and
-// not made twice.
+// TestFolderOfAFormerProcess verifies that the run waits for a folder that a previous process
+// requested and that may still appear, and does not create it twice.
 func TestFolderOfAFormerProcess(t *testing.T) {
 	t.Parallel()
 	const late = 200 * time.Millisecond
@@ -148,8 +150,8 @@ func TestFolderOfAFormerProcess(t *testing.T) {
 	}
 }
 
-// What a process that died long ago asked for is there by now or does not come
-// any more: nobody waits for it.
+// TestFolderOfALongDeadProcess verifies that the run does not wait for a folder that was requested
+// long ago: it exists by now or it never will.
 func TestFolderOfALongDeadProcess(t *testing.T) {
 	w := newWorld(t)
 	w.put("dir/a.jpg", "a")
@@ -164,8 +166,8 @@ func TestFolderOfALongDeadProcess(t *testing.T) {
 	}
 }
 
-// A folder whose answers are all lost and that is never made fails its items for
-// now; it does not put them unconfirmed.
+// TestFolderThatIsNeverMade verifies that items fail, and do not become unconfirmed, if all answers
+// about their folder are lost and the folder is never created.
 func TestFolderThatIsNeverMade(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, faults(t, "POST /folders status=500"))

@@ -7,8 +7,8 @@ import (
 	"assetferry/migrate"
 )
 
-// A plan that is gone on with decides again, and by the same as the first time: what is to
-// be private must not go where objects go of which nothing was found.
+// TestPlansThatGoOnLookAheadAgain verifies that a resumed plan decides again with the same
+// metadata: a private object must not go to the category of objects without metadata.
 func TestPlansThatGoOnLookAheadAgain(t *testing.T) {
 	w := newWorld(t)
 	vault := w.category("Vault", "jpg")

@@ -9,11 +9,12 @@ import (
 	"assetferry/state"
 )
 
-// Whatever becomes of the asset that objects share, each of them that is at the source has
-// its content at the destination, or is told of.
+// This file verifies that each object at the source has its content at the destination, or is
+// reported, whatever happens to the asset that objects share.
 
-// People who delete an asset know of one object. The others get one of their own as soon as
-// that is found, here by an object that would share it.
+// TestNothingJoinsWhatWasDeleted verifies that, after a user deletes a shared asset, the other
+// objects get an asset of their own. The run notices the deletion when another object would join
+// the asset. The user knew of one object only.
 func TestNothingJoinsWhatWasDeleted(t *testing.T) {
 	only := migrate.DefaultRules()
 	only.Duplicates = "one-asset"
@@ -26,7 +27,7 @@ func TestNothingJoinsWhatWasDeleted(t *testing.T) {
 			w.wantStates(w.syncs(rules), map[string]int64{"unchanged skipped": 2, "create done": 1, "adopt done": 2})
 			w.wantContents(map[string]int{"same": 1, "else": 1})
 			w.wantLeadTo(map[string]string{"a.jpg": "a.jpg", "b.jpg": "b.jpg", "c.jpg": "c.jpg", "d.jpg": "c.jpg", "dir/e.jpg": "c.jpg"})
-			w.put("f.jpg", "same") // what was deleted is not the first choice again
+			w.put("f.jpg", "same") // the deleted asset must not be the first choice again
 			w.wantStates(w.syncs(rules), map[string]int64{"unchanged skipped": 5, "adopt done": 1})
 			w.wantContents(map[string]int{"same": 1, "else": 1})
 			w.wantSound()
@@ -34,7 +35,8 @@ func TestNothingJoinsWhatWasDeleted(t *testing.T) {
 	}
 }
 
-// What a sync finds at the destination parts those who share it from what is not there.
+// TestAliasesPartFromWhatPeopleMadeOfTheAsset verifies that aliases get an asset of their own when
+// a sync finds their shared asset deleted, edited or moved.
 func TestAliasesPartFromWhatPeopleMadeOfTheAsset(t *testing.T) {
 	t.Parallel()
 	deleted := func(w *world) { w.trash("a.jpg") }
@@ -51,9 +53,9 @@ func TestAliasesPartFromWhatPeopleMadeOfTheAsset(t *testing.T) {
 		name  string
 		visit func(*world)
 		rules func(*migrate.SyncRules)
-		owner string // what is done about it, once it is looked at for its own sake
-		drift bool   // they part then
-		joins bool   // they part when another one would join
+		owner string // the action and state of the owner when the run checks its asset
+		drift bool   // the aliases separate when the run checks all assets
+		joins bool   // the aliases separate when another object would join them
 	}{
 		{"deleted", deleted, keeping, "skip skipped", true, true},
 		{"deleted, repaired", deleted, repairing, "create done", false, false},
@@ -73,7 +75,7 @@ func TestAliasesPartFromWhatPeopleMadeOfTheAsset(t *testing.T) {
 				w.syncs(joining())
 				c.visit(w)
 				sync := w.syncsAll
-				if joins { // nobody looks at the asset but for the sake of who is new
+				if joins { // the run checks the asset only because a new object would share it
 					w.put("d.jpg", "same")
 					sync = w.syncs
 				}
@@ -99,7 +101,8 @@ func TestAliasesPartFromWhatPeopleMadeOfTheAsset(t *testing.T) {
 	}
 }
 
-// wantAllThere wants each alias at the source to lead to an asset that has its content.
+// wantAllThere verifies that each alias at the source leads to an asset with the content of the
+// alias.
 func (w *world) wantAllThere() {
 	w.Helper()
 	for o, err := range w.source.Objects(w.Context(), "") {
@@ -123,7 +126,8 @@ func (w *world) wantAllThere() {
 	}
 }
 
-// An owner that is gone, while its asset is, too, has nothing to leave.
+// TestHeirOfWhatWasDeleted verifies that an owner whose object and asset are both deleted has no
+// asset to pass on to an alias.
 func TestHeirOfWhatWasDeleted(t *testing.T) {
 	for _, repair := range []bool{false, true} {
 		w := threeCopies(t)
@@ -140,7 +144,8 @@ func TestHeirOfWhatWasDeleted(t *testing.T) {
 	}
 }
 
-// An alias that has another content by now inherits no asset of the former one.
+// TestNoHeirThatHasChanged verifies that an alias whose content has changed does not inherit the
+// asset of its former content.
 func TestNoHeirThatHasChanged(t *testing.T) {
 	w := threeCopies(t)
 	w.syncs(joining())
@@ -152,7 +157,8 @@ func TestNoHeirThatHasChanged(t *testing.T) {
 	w.wantSound()
 }
 
-// Nothing follows for an alias that cannot be seen, and it holds the asset.
+// TestHiddenAlias verifies that an alias in an unreadable folder keeps its shared asset, and that
+// the run draws no other conclusion from its absence.
 func TestHiddenAlias(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -168,7 +174,7 @@ func TestHiddenAlias(t *testing.T) {
 			removing := joining(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
 			w.syncs(removing)
 			w.source.Delete("c.jpg")
-			w.put("f.jpg", "more") // after the folder in the listing
+			w.put("f.jpg", "more") // the listing has it after the folder
 			w.syncs(removing)
 			c.change(w)
 			w.source.Delete("dir/e.jpg")
@@ -191,7 +197,8 @@ func TestHiddenAlias(t *testing.T) {
 	}
 }
 
-// What is created again has a receipt, and shares no other asset.
+// TestWhatIsRepairedDoesNotJoin verifies that an asset that is created again has its own receipt,
+// and shares no other asset.
 func TestWhatIsRepairedDoesNotJoin(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "same", "b.jpg", "same")
@@ -205,7 +212,8 @@ func TestWhatIsRepairedDoesNotJoin(t *testing.T) {
 	w.wantSound()
 }
 
-// However the keys of several owners and their aliases lie, each object counts once.
+// TestAliasesOfSeveralOwnersPart verifies that each object counts once, in whatever order the keys
+// of several owners and their aliases sort.
 func TestAliasesOfSeveralOwnersPart(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "same", "b.jpg", "twin", "c.jpg", "twin", "d.jpg", "same", "stays.jpg", "else")
@@ -216,8 +224,9 @@ func TestAliasesOfSeveralOwnersPart(t *testing.T) {
 	w.wantSound()
 }
 
-// An asset keeps its content as long as an object has it which gets no asset of its own: who
-// is left out of a night, for whatever reason, must not lose what has arrived.
+// TestAssetsKeepWhatAnAbsentAliasHas verifies that an asset keeps its content while an object
+// without an asset of its own needs it. An object that a run excludes, for whatever reason, must
+// not lose its uploaded content.
 func TestAssetsKeepWhatAnAbsentAliasHas(t *testing.T) {
 	t.Parallel()
 	only := func(keys ...sources.Key) *migrate.KeyList { return migrate.NewKeyList(keys) }
@@ -267,8 +276,8 @@ func TestAssetsKeepWhatAnAbsentAliasHas(t *testing.T) {
 	}
 }
 
-// Nor does a plan that was approved take from an alias what it has, if that cannot be sent any
-// more.
+// TestApprovedReplacementOfWhatAnAliasNeeds verifies that an approved replacement does not take the
+// content from an alias whose object can no longer be uploaded.
 func TestApprovedReplacementOfWhatAnAliasNeeds(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "same", "b.jpg", "else", "c.jpg", "same")

@@ -14,14 +14,14 @@ import (
 	"assetferry/state"
 )
 
-// joining are rules under which equal objects share an asset.
+// joining returns rules under which duplicates share an asset.
 func joining(changes ...func(*migrate.SyncRules)) migrate.Rules {
 	r := syncing(changes...)
 	r.Duplicates = "one-asset"
 	return r
 }
 
-// leadTo tells whose asset each key leads to.
+// leadTo returns the key of the owner of the asset that each key leads to.
 func (w *world) leadTo(keys ...string) map[string]string {
 	w.Helper()
 	owners := map[string]string{}
@@ -43,7 +43,7 @@ func (w *world) wantLeadTo(want map[string]string) {
 	}
 }
 
-// wantContents compares what is at the destination with a count of each content.
+// wantContents verifies how many assets at the destination have each content.
 func (w *world) wantContents(want map[string]int) {
 	w.Helper()
 	got := map[string]int{}
@@ -59,7 +59,7 @@ func (w *world) wantContents(want map[string]int) {
 	}
 }
 
-// threeCopies is a library in which an object is there three times.
+// threeCopies returns a world whose source has three objects with identical content.
 func threeCopies(t *testing.T) *world {
 	w := newWorld(t)
 	w.put("a.jpg", "same", "b.jpg", "else", "c.jpg", "same", "dir/e.jpg", "same")
@@ -82,14 +82,15 @@ func TestEqualObjectsShareAnAsset(t *testing.T) {
 	if len(asked) > 0 {
 		t.Errorf("a unchanged sync asked %v", asked)
 	}
-	w.put("d.jpg", "same") // finds the asset that is there
+	w.put("d.jpg", "same") // shares the asset that exists
 	w.wantStates(w.syncs(joining()), map[string]int64{"unchanged skipped": 7, "adopt done": 1})
 	w.wantLeadTo(map[string]string{"a.jpg": "a.jpg", "b.jpg": "b.jpg", "c.jpg": "a.jpg", "d.jpg": "a.jpg", "dir/e.jpg": "a.jpg"})
-	w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 8}) // what is joined stays so
+	w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 8}) // an alias stays an alias
 	w.wantSound()
 }
 
-// What is written down of a copy has no asset to go to, and people hear of that.
+// TestAliasMetadataIsReported verifies that metadata of an alias, which has no asset of its own, is
+// reported.
 func TestAliasMetadataIsReported(t *testing.T) {
 	w := threeCopies(t)
 	w.put("c.jpg.json", saying("of c"))
@@ -105,10 +106,11 @@ func TestWithoutTheRuleEachHasItsAsset(t *testing.T) {
 	w := threeCopies(t)
 	w.wantStates(w.syncs(syncing()), map[string]int64{"create done": 4})
 	w.wantContents(map[string]int{"same": 3, "else": 1})
-	w.wantStates(w.syncs(joining()), map[string]int64{"unchanged skipped": 4}) // what has an asset keeps it
+	w.wantStates(w.syncs(joining()), map[string]int64{"unchanged skipped": 4}) // an object with an asset of its own keeps it
 }
 
-// What the aliases lead to never changes under them.
+// TestAliasesPartFromAnOwnerThatChanges verifies that aliases get an asset of their own before
+// their owner's asset changes its content.
 func TestAliasesPartFromAnOwnerThatChanges(t *testing.T) {
 	w := threeCopies(t)
 	w.syncs(joining())
@@ -120,7 +122,8 @@ func TestAliasesPartFromAnOwnerThatChanges(t *testing.T) {
 	w.wantSound()
 }
 
-// An asset stays as long as one of its objects does.
+// TestAliasAdoptsFromDeletedOwner verifies that an asset stays as long as one of its objects is at
+// the source.
 func TestAliasAdoptsFromDeletedOwner(t *testing.T) {
 	w := threeCopies(t)
 	removing := joining(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
@@ -139,7 +142,8 @@ func TestAliasAdoptsFromDeletedOwner(t *testing.T) {
 	w.wantSound()
 }
 
-// An asset is not trashed that an object has which is only left out.
+// TestSkippedAliasKeepsTheAsset verifies that the asset of an alias is not trashed if the run only
+// skips the alias.
 func TestSkippedAliasKeepsTheAsset(t *testing.T) {
 	w := threeCopies(t)
 	removing := joining(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
@@ -157,7 +161,7 @@ func TestSkippedAliasKeepsTheAsset(t *testing.T) {
 func TestAliasThatChanges(t *testing.T) {
 	w := threeCopies(t)
 	w.syncs(joining())
-	w.put("c.jpg", "same") // touched: it is compared once
+	w.put("c.jpg", "same") // it has a new time, so its content is compared once
 	w.wantStates(w.syncs(joining()), map[string]int64{"unchanged skipped": 3, "adopt done": 1})
 	w.wantStates(w.syncs(joining()), map[string]int64{"unchanged skipped": 4})
 	w.put("c.jpg", "mine")
@@ -179,7 +183,7 @@ func TestUndoOfAliases(t *testing.T) {
 	w.put("d.jpg", "same")
 	second := w.syncs(joining())
 	undo := w.undo(first)
-	w.wantStates(undo, map[string]int64{"trash done": 1, "conflict conflict": 1}) // d.jpg holds the asset of a.jpg
+	w.wantStates(undo, map[string]int64{"trash done": 1, "conflict conflict": 1}) // d.jpg needs the asset of a.jpg
 	if got, want := w.item(undo, "a.jpg").Error, string(migrate.ReasonSharedByLaterRun)+": "+second.Run.ID; got != want {
 		t.Errorf("it says %q, want %q", got, want)
 	}
@@ -192,8 +196,8 @@ func TestUndoOfAliases(t *testing.T) {
 	w.wantSound()
 }
 
-// An owner that does not arrive leaves its aliases waiting for the next run, which makes one
-// of them the owner if need be.
+// TestAliasOfWhatDidNotArrive verifies that the aliases of an owner whose upload failed wait for
+// the next run, which may make one of them the owner.
 func TestAliasOfWhatDidNotArrive(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets status=400 once=1"))
 	w.put("a.jpg", "same", "b.jpg", "same")
@@ -209,8 +213,8 @@ func TestAliasOfWhatDidNotArrive(t *testing.T) {
 	w.wantSound()
 }
 
-// Whatever call to the state database goes wrong, the night after knows what is shared, and nothing
-// is there twice.
+// TestAliasesSurviveABrokenStateDatabase verifies that, whatever call to the state database fails,
+// the next run knows which objects share assets, and creates no duplicate.
 func TestAliasesSurviveABrokenStateDatabase(t *testing.T) {
 	t.Parallel()
 	step := 7 * slowdown
@@ -227,7 +231,7 @@ func TestAliasesSurviveABrokenStateDatabase(t *testing.T) {
 	}
 }
 
-// strikesAliases has the call with a number go wrong, and reports whether there was one.
+// strikesAliases makes the call with a number fail, and reports whether there was such a call.
 func strikesAliases(t *testing.T, b blow, call int) bool {
 	t.Helper()
 	w := threeCopies(t)
@@ -256,8 +260,9 @@ func strikesAliases(t *testing.T, b blow, call int) bool {
 	return at.Came()
 }
 
-// Who reads all again reads aliases, too, whether or not objects are to share assets by now:
-// those that are what they were stay aliases, the others part.
+// TestAliasesAreReadAgain verifies that a run with --checksum also reads aliases, whether or not
+// objects may share assets by now. Unchanged aliases stay aliases; the others get an asset of their
+// own.
 func TestAliasesAreReadAgain(t *testing.T) {
 	t.Parallel()
 	for _, duplicates := range []string{"keep", "one-asset"} {
@@ -270,7 +275,7 @@ func TestAliasesAreReadAgain(t *testing.T) {
 			w.wantStates(w.syncs(checking), map[string]int64{"unchanged skipped": 2, "create done": 1, "adopt done": 1})
 			w.wantLeadTo(map[string]string{"a.jpg": "a.jpg", "b.jpg": "b.jpg", "c.jpg": "c.jpg", "dir/e.jpg": "a.jpg"})
 			w.wantContents(map[string]int{"same": 1, "else": 1, "mine": 1})
-			w.put("f.jpg", "same") // which has nothing to join where copies are kept
+			w.put("f.jpg", "same") // has nothing to share if duplicates are kept
 			w.syncs(checking)
 			w.wantContents(map[string]int{"same": map[string]int{"keep": 2, "one-asset": 1}[duplicates], "else": 1, "mine": 1})
 			w.wantSound()

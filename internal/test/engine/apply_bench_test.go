@@ -16,10 +16,10 @@ import (
 	"assetferry/sources/memory"
 )
 
-// BenchmarkApply migrates small objects to a destination that does nothing but to take its
-// time, so that the engine and its state database are what is left. It reports assets/s, and how
-// many transactions, each of them flushed to the disk, a thousand assets take, from the
-// listing on. The limit without any work of ours is workers / latency.
+// BenchmarkApply migrates small objects to a destination that only waits, so that the engine and
+// its state database dominate. It reports assets/s, and the transactions per thousand assets from
+// the listing on; each transaction is flushed to the disk. Without any work of ours the limit is
+// workers / latency.
 func BenchmarkApply(b *testing.B) {
 	for _, c := range []struct {
 		workers int
@@ -67,7 +67,7 @@ func benchApply(b *testing.B, objects, workers int, latency time.Duration) (writ
 	return transactions.Load()
 }
 
-// A distantWriter reads what it is given, and answers after a while as if it had it.
+// A distantWriter reads each content and answers after a delay as if it had stored it.
 type distantWriter struct {
 	migrate.Writer
 	latency time.Duration

@@ -27,7 +27,7 @@ import (
 	"assetferry/state"
 )
 
-// approve makes a plan and approves it.
+// approve makes a plan and returns its approval.
 func (w *world) approve(r migrate.Rules) *plan.Approval {
 	w.Helper()
 	return w.approval(w.plan(r))
@@ -43,7 +43,7 @@ func (w *world) approval(planned migrate.Plan) *plan.Approval {
 	return &plan.Approval{Hash: planned.Run.PlanHash, Categories: planned.Categories, Items: sequence(items, nil)}
 }
 
-// sequence gives items, and then an error if there is one.
+// sequence yields items, and then an error if there is one.
 func sequence(items []state.Item, err error) iter.Seq2[state.Item, error] {
 	return func(yield func(state.Item, error) bool) {
 		for _, i := range items {
@@ -57,7 +57,7 @@ func sequence(items []state.Item, err error) iter.Seq2[state.Item, error] {
 	}
 }
 
-// tryApproved carries out an approved plan, or goes on with it.
+// tryApproved applies an approved plan, or resumes it.
 func (w *world) tryApproved(ctx context.Context, d migrate.Deps, a *plan.Approval, r migrate.Rules, changes ...change) (migrate.Plan, error) {
 	w.Helper()
 	rules, err := json.Marshal(r)
@@ -80,7 +80,7 @@ func (w *world) tryApproved(ctx context.Context, d migrate.Deps, a *plan.Approva
 	return plan, applier.Apply(ctx, plan.Run)
 }
 
-// apply carries out an approved plan to the end of the run.
+// apply applies an approved plan, and fails the test unless the run completes.
 func (w *world) apply(a *plan.Approval, r migrate.Rules, changes ...change) migrate.Plan {
 	w.Helper()
 	plan, err := w.tryApproved(w.Context(), w.deps(), a, r, changes...)
@@ -91,8 +91,8 @@ func (w *world) apply(a *plan.Approval, r migrate.Rules, changes ...change) migr
 	return plan
 }
 
-// What a plan reads ahead of objects, and none of them needs, fails the plan all the same: a state
-// database that cannot be read is not one that has nothing.
+// TestReadAheadFails verifies that a plan fails if its read-ahead fails, even if no object needs
+// the result: an unreadable state database is not an empty one.
 func TestReadAheadFails(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"list fingerprints", "list failures", "list sidecars", "list aliases"} {
@@ -116,7 +116,8 @@ func TestReadAheadFails(t *testing.T) {
 	}
 }
 
-// An approved plan is carried out as it is. To do so again sends nothing.
+// TestApprovedPlanIsWhatHappens verifies that an approved plan is applied as it is, and that
+// applying it again sends nothing.
 func TestApprovedPlanIsWhatHappens(t *testing.T) {
 	w := newWorld(t)
 	w.varied()
@@ -138,8 +139,8 @@ func TestApprovedPlanIsWhatHappens(t *testing.T) {
 	w.wantAssets(there)
 }
 
-// What has changed since the plan was approved is left alone, with the reason, and
-// everything else arrives.
+// TestDrift verifies that objects and assets that changed since the approval are skipped with a
+// reason, and that all others are uploaded.
 func TestDrift(t *testing.T) {
 	t.Parallel()
 	created := func(r *migrate.Rules) { r.Unsupported = "create" }
@@ -159,7 +160,7 @@ func TestDrift(t *testing.T) {
 		"a link":      {drift: func(w *world) { w.source.PutObject(sources.Object{Key: "a.jpg", Obstacle: sources.Symlink}, nil) }, want: "its content cannot be read: symbolic link"},
 		"a folder that cannot be read": {drift: func(w *world) {
 			w.source.Delete("a.jpg")
-			w.source.PutObject(sources.Object{Key: "a", Obstacle: sources.UnreadableDirectory}, nil) // ends with a slash, usually
+			w.source.PutObject(sources.Object{Key: "a", Obstacle: sources.UnreadableDirectory}, nil) // usually such a key ends with a slash
 		}, want: "its content cannot be read: directory cannot be read"},
 		"another asset": {drift: func(w *world) { w.upload(w.images, "", "a.jpg", "other") },
 			want: "was create, is conflict (another asset has the same name (--on-existing))"},
@@ -224,7 +225,7 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// sameTime changes an object and has it keep its time, as tools may.
+// sameTime changes the content of an object and keeps its modification time, as some tools do.
 func (w *world) sameTime(key sources.Key, content string) {
 	w.Helper()
 	for o, err := range w.source.Objects(w.Context(), "") {
@@ -253,8 +254,9 @@ func only(key string) migrate.Rules {
 	return r
 }
 
-// What the approved plan leaves alone stays alone for the reason it had, and what is
-// not in it is not touched, whatever is true by now.
+// TestUnapprovedStaysUntouched verifies that objects that the approved plan skips stay skipped for
+// the same reason, and that objects outside the plan are not touched, even if something else
+// applies by now.
 func TestUnapprovedStaysUntouched(t *testing.T) {
 	w := newWorld(t)
 	w.put("1.jpg", "1", "conflict.jpg", "c", "filtered.jpg", "f", "limit.jpg", "l", "odd.odd", "o", "was there.jpg", "w")
@@ -288,8 +290,8 @@ func TestUnapprovedStaysUntouched(t *testing.T) {
 	w.wantAssets([]placed{{"Images", "", "1.jpg", checksum("1")}, {"Images", "", "was there.jpg", checksum("w")}})
 }
 
-// Where approved objects drift, others do not get their places: neither within a limit
-// nor among names.
+// TestApprovedPlanGoverns verifies that other objects do not get the places of approved objects
+// that drift, neither within a limit nor among names.
 func TestApprovedPlanGoverns(t *testing.T) {
 	w := newWorld(t)
 	w.put("A.jpg", "1", "B.jpg", "2", "a.jpg", "3", "b.jpg", "4", "c.jpg", "5")
@@ -309,7 +311,8 @@ func TestApprovedPlanGoverns(t *testing.T) {
 	}
 }
 
-// The keys in --files-from are not kept; the approved plan stands in for them.
+// TestApprovedFilesFrom verifies that the approved plan replaces the keys of --files-from, which
+// are not stored.
 func TestApprovedFilesFrom(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b")
@@ -324,7 +327,8 @@ func TestApprovedFilesFrom(t *testing.T) {
 	}
 }
 
-// What other runs brought since is unchanged, also if it is gone by now.
+// TestArrivedSinceApproval verifies that objects that other runs uploaded since the approval are
+// unchanged, even if they are deleted at the source by now.
 func TestArrivedSinceApproval(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b", "c.jpg", "c")
@@ -343,8 +347,9 @@ func TestArrivedSinceApproval(t *testing.T) {
 	w.wantAssets(there)
 }
 
-// A category that the plan makes for a folder takes no other objects, though it allows
-// their extension and is there by now, since a first try of the plan has made it.
+// TestApprovedCategoriesDrawNothing verifies that a category that the plan creates for a folder
+// takes no other objects. It may exist and accept their extension, since a first attempt at the
+// plan has created it.
 func TestApprovedCategoriesDrawNothing(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.odd", "a", "new/b.odd", "b")
@@ -356,7 +361,8 @@ func TestApprovedCategoriesDrawNothing(t *testing.T) {
 	w.wantAssets([]placed{{"Other files", "", "a.odd", checksum("a")}, {"new", "", "b.odd", checksum("b")}})
 }
 
-// Only the categories are made that something goes to.
+// TestApprovedCategoriesAreMadeForWhatComes verifies that only the categories that receive an asset
+// are created.
 func TestApprovedCategoriesAreMadeForWhatComes(t *testing.T) {
 	w := newWorld(t)
 	w.put("odd/a.odd", "a", "odd/b.even", "b", "rare/a.rare", "r")
@@ -375,7 +381,8 @@ func TestApprovedCategoriesAreMadeForWhatComes(t *testing.T) {
 	}
 }
 
-// A failed object is tried again by the next run of the same plan, until it is out of retries.
+// TestApprovedPlanExhaustsRetries verifies that the next run of the same plan retries a failed
+// object until its retries are exhausted.
 func TestApprovedPlanExhaustsRetries(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets status=400 rate=1"))
 	w.put("a.jpg", "a")
@@ -386,11 +393,11 @@ func TestApprovedPlanExhaustsRetries(t *testing.T) {
 	w.wantStates(w.apply(approval, migrate.DefaultRules()), map[string]int64{"create retries_exhausted": 1})
 }
 
-// Nothing is carried out of a plan that turns out not to be the approved one, wherever
-// that is noticed.
+// TestApprovalThatBreaksOff verifies that nothing is applied if the plan turns out not to be the
+// approved one, whenever the run notices.
 func TestApprovalThatBreaksOff(t *testing.T) {
 	broken := errors.New("not the approved plan")
-	for bad := range 3 { // of the times that it is read: to list, to decide, to compare
+	for bad := range 3 { // the readings of the plan: to list, to decide, to compare
 		w := newWorld(t)
 		w.put("a.jpg", "a", "b.jpg", "b")
 		good := w.approve(migrate.DefaultRules())
@@ -412,7 +419,8 @@ func TestApprovalThatBreaksOff(t *testing.T) {
 	}
 }
 
-// A listing that breaks off goes on where it was, next to the approved plan.
+// TestListingGoesOnBesideApproval verifies that an interrupted listing resumes at its position, in
+// step with the approved plan.
 func TestListingGoesOnBesideApproval(t *testing.T) {
 	t.Parallel()
 	const all, pulled = 2500, 1700
@@ -466,16 +474,16 @@ func (s breaksOff) Objects(ctx context.Context, after sources.Key) iter.Seq2[sou
 	}
 }
 
-// A library whose approved plan is carried out after anything has happened to it or to
-// its destination: exactly what did not drift arrives, where it was approved to go, and
-// nothing else is touched. To do it again changes nothing.
+// TestApprovedOrUntouched applies an approved plan after random changes of the library or its
+// destination. It verifies that exactly the objects that did not drift are uploaded to the approved
+// places, that nothing else is touched, and that applying the plan again changes nothing.
 func TestApprovedOrUntouched(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(t)
 		defer w.close()
 		r, provenance := drawStrictRules(rt), drawProvenance(rt)
-		r.Duplicates = "" // what an owner drifts to is told of who would share its asset
+		r.Duplicates = "" // otherwise the objects that would share an asset report the drift of its owner
 		r.OnCollision = rapid.SampledFrom([]string{"rename", "conflict"}).Draw(rt, "on collision")
 		library := drawLibrary(rt)
 		w.source.Replace(library)
@@ -518,7 +526,7 @@ func TestApprovedOrUntouched(t *testing.T) {
 			rt.Errorf("at the destination (-want +got):\n%s", diff)
 		}
 		states, listed := w.states(plan)
-		// An interruption may come too late, and then this is a run of its own.
+		// If an interruption comes too late, the run is complete, and this one is a new run.
 		if done := states["create done"] + states["adopt done"] + states["unchanged skipped"]; done != int64(acted) || states["skip changed"] != int64(len(drifted)) {
 			rt.Errorf("%v, want %d done and changed: %v", states, acted, drifted)
 		}
@@ -537,8 +545,8 @@ func TestApprovedOrUntouched(t *testing.T) {
 	})
 }
 
-// applyInterrupted begins or goes on to apply, and is cut short at some request unless
-// it is done before; now and then the source is listed anew.
+// applyInterrupted starts or resumes an approved plan and interrupts it at some request, unless it
+// completes before that. In some cases it lists the source again.
 func (w *world) applyInterrupted(t *rapid.T, attempt int, a *plan.Approval, r migrate.Rules, provenance change) {
 	w.Helper()
 	ctx, cancel := context.WithCancelCause(w.Context())
@@ -559,7 +567,7 @@ func (w *world) applyInterrupted(t *rapid.T, attempt int, a *plan.Approval, r mi
 	}
 }
 
-// objects gives what identifies the version of each object.
+// objects returns the metadata that identifies the version of each object, by key.
 func (w *world) objects() map[string]sources.Object {
 	w.Helper()
 	all := map[string]sources.Object{}
@@ -570,7 +578,7 @@ func (w *world) objects() map[string]sources.Object {
 	return all
 }
 
-// categoryNames gives the names of categories by their ids.
+// categoryNames returns the names of categories by ID.
 func (w *world) categoryNames() map[string]string {
 	w.Helper()
 	names := map[string]string{}
@@ -581,8 +589,7 @@ func (w *world) categoryNames() map[string]string {
 	return names
 }
 
-// uploadAtTop puts an asset directly into the category that its name belongs to, if
-// there is one.
+// uploadAtTop uploads an asset directly into the category of its extension, if there is one.
 func (w *world) uploadAtTop(name, content string) {
 	w.Helper()
 	category := map[string]string{".jpg": w.images, ".png": w.images, ".txt": w.texts}[strings.ToLower(path.Ext(name))]
@@ -591,8 +598,8 @@ func (w *world) uploadAtTop(name, content string) {
 	}
 }
 
-// namesakes are the items that adopt assets called like that of one of them, which is one, too.
-// If only some of these assets were gone, what is left of them would stand for other objects.
+// namesakes returns the items that adopt assets of the same name as an item that adopts one, itself
+// included. If only some of these assets were deleted, the others would match other objects.
 func (w *world) namesakes(a *plan.Approval, of state.Item) (all []state.Item) {
 	w.Helper()
 	called := func(i state.Item) string { return strings.ToLower(norm.NFC.String(string(i.Key))) }
@@ -605,8 +612,8 @@ func (w *world) namesakes(a *plan.Approval, of state.Item) (all []state.Item) {
 	return all
 }
 
-// drift has something happen to a source and a destination, and tells which items of an
-// approved plan are not as they were because of the destination.
+// drift makes random changes to the source and the destination. It returns the keys of the approved
+// items that drift because of the destination.
 func (w *world) drift(t *rapid.T, a *plan.Approval) map[string]bool {
 	w.Helper()
 	drifted := map[string]bool{}

@@ -17,13 +17,13 @@ import (
 	"assetferry/state"
 )
 
-// trashing are rules under which a destination has what the source has, without delay.
+// trashing returns rules that make the destination equal to the source without a grace period.
 func trashing() migrate.Rules {
 	return syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
 }
 
-// isKilled leaves the run that is next as a process leaves it that is killed once the content
-// of an item has arrived, and before it could note that.
+// isKilled leaves the next run in the state of a process that is killed after the upload of an item
+// and before it records the upload.
 func (w *world) isKilled(r migrate.Rules, arrives func(state.Item)) migrate.Plan {
 	w.Helper()
 	run, err := w.store.Begin(w.Context(), w.pair, "sync", marshal(w, r))
@@ -41,7 +41,7 @@ func (w *world) isKilled(r migrate.Rules, arrives func(state.Item)) migrate.Plan
 	return plan
 }
 
-// sends brings the content of an item to the destination as the engine does.
+// sends uploads the content of an item as the engine does.
 func (w *world) sends(i state.Item) {
 	w.Helper()
 	content := w.contentOf(string(i.Key))
@@ -70,7 +70,8 @@ func (w *world) replacesAt(asset, name, content string) {
 	must(w, err)
 }
 
-// follows has the killed run gone on with, and as many more as it takes to trash what is gone.
+// follows resumes the killed run, and starts as many runs as it takes to trash the assets of
+// objects that are deleted at the source.
 func (w *world) follows(r migrate.Rules) {
 	w.Helper()
 	for range 4 {
@@ -78,7 +79,7 @@ func (w *world) follows(r migrate.Rules) {
 	}
 }
 
-// changesUnconfirmed are what may happen to an object whose upload nobody has noted.
+// changesUnconfirmed are the changes of an object whose upload is not recorded.
 var changesUnconfirmed = []struct {
 	name   string
 	change func(w *world)
@@ -94,8 +95,9 @@ var changesUnconfirmed = []struct {
 	{"changed again and back", func(w *world) { w.put("a.jpg", "two"); w.put("a.jpg", "one") }, []placed{{"Images", "", "a.jpg", checksum("one")}}},
 }
 
-// What arrived is ours, whatever became of its object before anybody looked for it: nothing of
-// it stays at the destination, and nothing is there twice.
+// TestObjectChangesWhileItsUploadIsUnconfirmed verifies that a confirmed upload is ours, whatever
+// happened to its object before the check: it leaves neither an outdated asset nor a duplicate at
+// the destination.
 func TestObjectChangesWhileItsUploadIsUnconfirmed(t *testing.T) {
 	t.Parallel()
 	for _, action := range []state.Action{state.Create, state.Replace, state.Move} {
@@ -126,8 +128,9 @@ func TestObjectChangesWhileItsUploadIsUnconfirmed(t *testing.T) {
 	}
 }
 
-// That an asset has the object of another key by now is known also where nothing is left of the
-// item by which it got that, as the run was listed again.
+// TestAdoptedWhileItsReplacementIsUnconfirmed verifies that the run knows which object an asset
+// belongs to after a case-only renaming, even if the new listing has removed the item that adopted
+// the asset.
 func TestAdoptedWhileItsReplacementIsUnconfirmed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -147,7 +150,8 @@ func TestAdoptedWhileItsReplacementIsUnconfirmed(t *testing.T) {
 	w.wantSound()
 }
 
-// An object that went back to what it was before its content was replaced gets its asset back.
+// TestObjectRevertedWhileItsReplacementIsUnconfirmed verifies that an object whose content reverts
+// to what it was before a replacement gets the former content again.
 func TestObjectRevertedWhileItsReplacementIsUnconfirmed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -160,8 +164,9 @@ func TestObjectRevertedWhileItsReplacementIsUnconfirmed(t *testing.T) {
 	w.wantAssets([]placed{{"Images", "", "a.jpg", checksum("old")}})
 }
 
-// An object that may not be read any more while its upload is unconfirmed holds nothing else up: what
-// arrived is taken, and compared once that can be read again.
+// TestObjectIsLockedWhileItsUploadIsUnconfirmed verifies that an object that becomes unreadable
+// while its upload is unconfirmed delays nothing else. Its upload is adopted, and is compared once
+// the object is readable again.
 func TestObjectIsLockedWhileItsUploadIsUnconfirmed(t *testing.T) {
 	t.Parallel()
 	for _, old := range []string{"", "old"} {
@@ -196,7 +201,8 @@ func TestObjectIsLockedWhileItsUploadIsUnconfirmed(t *testing.T) {
 	}
 }
 
-// What was at the destination before is not taken, however recent it is.
+// TestWhatWasThereIsNotTakenForWhatIsUnconfirmed verifies that an asset that existed before the
+// upload is not adopted, however recent it is.
 func TestWhatWasThereIsNotTakenForWhatIsUnconfirmed(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "one", "other.jpg", "other")
@@ -216,7 +222,7 @@ func TestWhatWasThereIsNotTakenForWhatIsUnconfirmed(t *testing.T) {
 	}
 }
 
-// Undo leaves what nothing proves to be ours.
+// TestUndoLeavesWhatIsTakenUnproven verifies that undo keeps an asset that may not be ours.
 func TestUndoLeavesWhatIsTakenUnproven(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "one", "other.jpg", "other")
@@ -227,7 +233,8 @@ func TestUndoLeavesWhatIsTakenUnproven(t *testing.T) {
 	w.wantAssets([]placed{{"Images", "", "a.jpg", checksum("one")}})
 }
 
-// What may be somebody else's is not taken, and people are told until it is settled.
+// TestStrangersAreNotTakenForWhatIsUnconfirmed verifies that an asset that may belong to another
+// user is not adopted, and is reported until a person decides.
 func TestStrangersAreNotTakenForWhatIsUnconfirmed(t *testing.T) {
 	t.Parallel()
 	for name, stranger := range map[string]func(w *world){
@@ -255,13 +262,13 @@ func TestStrangersAreNotTakenForWhatIsUnconfirmed(t *testing.T) {
 			}
 			w.wantAssets(before)
 			r := trashing()
-			must(t, w.isConfirmed(r)) // as a person says who has looked
+			must(t, w.isConfirmed(r)) // a person has checked it and says so
 			w.wantStates(w.migrate(r), map[string]int64{"unchanged skipped": 1})
 		})
 	}
 }
 
-// isConfirmed carries out a run with --retry-exhausted.
+// isConfirmed runs a sync with --retry-exhausted.
 func (w *world) isConfirmed(r migrate.Rules) error {
 	run, err := w.store.Begin(w.Context(), w.pair, "sync", marshal(w, r))
 	must(w, err)

@@ -21,22 +21,23 @@ import (
 	"assetferry/sources"
 )
 
-// A steppedClock is a clock that is set while it runs.
+// A steppedClock is a clock that can be set while it runs.
 type steppedClock struct{ ahead atomic.Int64 }
 
 func (c *steppedClock) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
 
 func (c *steppedClock) set(ahead time.Duration) { c.ahead.Store(int64(ahead)) }
 
-// withClock has the service live by a clock.
+// withClock makes the service use a clock.
 func withClock(c *steppedClock) func(*sandbox.Options) {
 	return func(o *sandbox.Options) { o.Now, o.TokenAge = c.now, 72*time.Hour }
 }
 
-// steps are by how much a clock is set: more than two clocks may differ, and a day.
+// steps are the durations by which a clock is set: more than the accepted difference between two
+// clocks, and a day.
 var steps = []time.Duration{-24 * time.Hour, -8 * time.Minute, 0, 8 * time.Minute, 24 * time.Hour}
 
-// liveBy has the client of the engine live by a clock.
+// liveBy returns dependencies whose client uses a clock.
 func (w *world) liveBy(c *steppedClock) migrate.Deps {
 	w.Helper()
 	tokens := w.mint()
@@ -47,13 +48,13 @@ func (w *world) liveBy(c *steppedClock) migrate.Deps {
 	return d
 }
 
-// serverTime is the server's clock as far as a client knows it.
+// serverTime returns the server's clock as the client estimates it.
 func serverTime(client *assets.Client, ours time.Time) time.Time {
 	skew, _ := client.Skew()
 	return ours.Add(skew)
 }
 
-// clientOf makes a client for the engine that lives by a clock, with tokens of its own.
+// clientOf returns a client for the engine that uses a clock, with tokens of its own.
 func (w *world) clientOf(tokens *token.Minter, now func() time.Time) *assets.Client {
 	w.Helper()
 	client, err := assets.New(assets.Options{
@@ -64,8 +65,9 @@ func (w *world) clientOf(tokens *token.Minter, now func() time.Time) *assets.Cli
 	return client
 }
 
-// Whichever clock is set in mid-run, in either direction, and set right again or not: what
-// was sent and whose answer was lost is found, and not sent again.
+// TestClocksStepInMidRun verifies that an upload whose answer was lost is found, and not sent
+// again, whichever clock is set during the run, in either direction, and whether or not it is
+// corrected.
 func TestClocksStepInMidRun(t *testing.T) {
 	t.Parallel()
 	const objects, setAt, rightAt = 24, 8, 16
@@ -111,7 +113,7 @@ func TestClocksStepInMidRun(t *testing.T) {
 	}
 }
 
-// wantOnce reports objects of putMany that are not at the destination exactly once.
+// wantOnce reports the objects of putMany that are not at the destination exactly once.
 func (w *world) wantOnce(objects int) {
 	w.Helper()
 	count := map[string]int{}
@@ -128,7 +130,8 @@ func (w *world) wantOnce(objects int) {
 	}
 }
 
-// Two nodes of a service, whose clocks differ, answer in turns.
+// TestNodesOfDifferentTime verifies that a service whose two nodes have different clocks, and
+// answer alternately, causes no duplicate.
 func TestNodesOfDifferentTime(t *testing.T) {
 	t.Parallel()
 	const objects = 60
@@ -140,7 +143,7 @@ func TestNodesOfDifferentTime(t *testing.T) {
 		}
 		w := newWorld(t, faults(t, "POST /assets drop=after nth=5"), nodes)
 		w.putMany(objects)
-		w.tokens.Now, w.tokens.Life = func() time.Time { return time.Now().Add(-36 * time.Hour) }, 96*time.Hour // good for both
+		w.tokens.Now, w.tokens.Life = func() time.Time { return time.Now().Add(-36 * time.Hour) }, 96*time.Hour // valid for both clocks
 		d := w.deps()
 		d.Now = func() time.Time { return serverTime(w.client, time.Now()) }
 		w.gate.on(func(int, *http.Request) error { requests.Add(1); return nil })
@@ -151,8 +154,9 @@ func TestNodesOfDifferentTime(t *testing.T) {
 	}
 }
 
-// A process is killed while it sends, and clocks are set before that, between, and after
-// it. The next one knows nothing of where they were: it looks at all that came last.
+// TestClocksStepAroundAKill kills a process during an upload and sets the clocks before, between
+// and after. It verifies that the next process, which does not know the former clocks, checks all
+// recent assets.
 func TestClocksStepAroundAKill(t *testing.T) {
 	t.Parallel()
 	random := seedtest.Rand(t)
@@ -167,7 +171,7 @@ func TestClocksStepAroundAKill(t *testing.T) {
 					var theirs, mine steppedClock
 					w := newWorld(t, withClock(&theirs))
 					w.put("000.jpg", "0", "001.jpg", "1", "002.jpg", "2")
-					w.tokens.Now = theirs.now // somebody else's
+					w.tokens.Now = theirs.now // the clock of the service
 					d := w.liveBy(&mine)
 					alive := time.Now()
 					run := w.dieBy(&theirs, before, "001.jpg")
@@ -184,8 +188,8 @@ func TestClocksStepAroundAKill(t *testing.T) {
 	}
 }
 
-// dieBy is die for a service whose clock is set once the intents are noted, before
-// anything arrives.
+// dieBy is die for a service whose clock is set after the intents are recorded and before any
+// upload is received.
 func (w *world) dieBy(theirs *steppedClock, set time.Duration, arrived string) migrate.Plan {
 	w.Helper()
 	plan := w.die(migrate.DefaultRules())
@@ -198,9 +202,9 @@ func (w *world) dieBy(theirs *steppedClock, set time.Duration, arrived string) m
 	return plan
 }
 
-// What is older than the upload by the service's clock may have been there before. It is
-// taken for the upload all the same, since what is sent beside it might be there twice, but
-// nothing that we ever trash.
+// TestLostUploadOlderThanItsIntent verifies that an asset is adopted even if, by the service's
+// clock, it is older than the upload, and so may have existed before. A second upload could be a
+// duplicate. Undo never trashes such an asset.
 func TestLostUploadOlderThanItsIntent(t *testing.T) {
 	t.Parallel()
 	var theirs steppedClock
@@ -221,15 +225,16 @@ func TestLostUploadOlderThanItsIntent(t *testing.T) {
 	}
 }
 
-// An object that is sent beside an asset of its name, by order, becomes an asset of its own,
-// and only one, also where its upload is lost and the clock set back.
+// TestLostUploadBesideAnother verifies that an object uploaded despite an asset of the same name,
+// with --on-existing create, becomes exactly one asset of its own, even if its upload is lost and
+// the clock is set back.
 func TestLostUploadBesideAnother(t *testing.T) {
 	t.Parallel()
 	for _, set := range steps {
 		var theirs, mine steppedClock
-		w := newWorld(t, faults(t, "POST /assets drop=after nth=2"), withClock(&theirs)) // the second is the first of ours
+		w := newWorld(t, faults(t, "POST /assets drop=after nth=2"), withClock(&theirs)) // the second upload is our first
 		w.put("a.jpg", "1")
-		w.upload(w.images, "", "a.jpg", "2") // as long, but not equal
+		w.upload(w.images, "", "a.jpg", "2") // the same length, other content
 		w.gate.on(atUpload(1, func() error { theirs.set(set); return nil }))
 		r := migrate.DefaultRules()
 		r.OnExisting = "create"
@@ -241,8 +246,8 @@ func TestLostUploadBesideAnother(t *testing.T) {
 	}
 }
 
-// A losing transport answers 503 to the first uploads, each of another length, and once to
-// each of them. They do not arrive.
+// A losing transport answers 503 to the first uploads, once for each; each has another length. The
+// service does not receive them.
 type losing struct {
 	next http.RoundTripper
 	most int
@@ -265,8 +270,8 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 		errors.Join(err, r.Body.Close())
 }
 
-// A large container is not listed as a whole for each upload that is lost in it, but once for
-// as many of them as that takes requests.
+// TestWholeContainersAreListedSeldom verifies that a large container is listed as a whole once for
+// a group of lost uploads, and not for each of them.
 func TestWholeContainersAreListedSeldom(t *testing.T) {
 	t.Parallel()
 	var theirs steppedClock
@@ -285,7 +290,7 @@ func TestWholeContainersAreListedSeldom(t *testing.T) {
 	w.gate.next = l
 	var whole atomic.Int64
 	w.gate.on(func(_ int, r *http.Request) error {
-		if r.Method == http.MethodGet && r.URL.Path == "/assets" && r.URL.Query().Get("offset") == "250" { // all lists of all get there
+		if r.Method == http.MethodGet && r.URL.Path == "/assets" && r.URL.Query().Get("offset") == "250" { // only complete lists reach this offset
 			whole.Add(1)
 		}
 		return nil
@@ -302,8 +307,9 @@ func TestWholeContainersAreListedSeldom(t *testing.T) {
 	}
 }
 
-// An item that is due later than anything is ever put off was put off before our clock was
-// set back, and holds no run up for as long.
+// TestOurClockSetBackHoldsNothingUp verifies that an item whose next attempt is later than any
+// delay allows does not hold up a run for that long: our clock was set back after the item was
+// scheduled.
 func TestOurClockSetBackHoldsNothingUp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -320,8 +326,8 @@ func TestOurClockSetBackHoldsNothingUp(t *testing.T) {
 	w.wantStates(plan, map[string]int64{"create done": 1})
 }
 
-// Where our clock was set forward since a process was killed, that seems to be long ago. What
-// it sent may still be under way, so it has its time all the same.
+// TestOurClockSetForwardLeavesTimeToArrive verifies that an upload of a killed process gets the
+// full confirmation timeout. If our clock was set forward since, the upload only seems old.
 func TestOurClockSetForwardLeavesTimeToArrive(t *testing.T) {
 	t.Parallel()
 	const answer = 200 * time.Millisecond

@@ -12,8 +12,8 @@ import (
 	"assetferry/state"
 )
 
-// breaksOff syncs until the nth content is about to be sent, and gives the run, which is
-// listed again as the command has it done before it goes on.
+// breaksOff syncs until the nth upload is about to begin, and returns the run. The run is listed
+// again, as the command does before it resumes.
 func (w *world) breaksOff(d migrate.Deps, r migrate.Rules, nth int) state.Run {
 	w.Helper()
 	run, err := w.store.Begin(w.Context(), w.pair, "sync", marshal(w, r))
@@ -39,16 +39,17 @@ func (w *world) breaksOff(d migrate.Deps, r migrate.Rules, nth int) state.Run {
 	return run
 }
 
-// A sync that is continued follows what has changed since it sent it, too: at its end the
-// destination has what the source has, and what was renamed is renamed and not sent again.
+// TestContinuedSyncFollowsWhatItSent verifies that a resumed sync also follows changes of objects
+// that it has already uploaded: in the end the destination equals the source, and a renamed object
+// is renamed and not uploaded again.
 func TestContinuedSyncFollowsWhatItSent(t *testing.T) {
 	t.Parallel()
 	removing := func(changes ...func(*migrate.SyncRules)) migrate.Rules {
 		return syncing(append(changes, func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })...)
 	}
 	for name, tc := range map[string]struct {
-		since func(w *world) // what happens to what was sent
-		as    string         // the key by which its asset is known then
+		since func(w *world) // the change of the object that was uploaded
+		as    string         // the key of its asset after the change
 		want  map[string]string
 	}{
 		"changed": {func(w *world) { w.put("a.jpg", "other content") }, "a.jpg",
@@ -90,7 +91,8 @@ func TestContinuedSyncFollowsWhatItSent(t *testing.T) {
 	}
 }
 
-// So it is where an object is described otherwise than when it was sent.
+// TestContinuedSyncFollowsDescriptions verifies that a resumed sync also follows changes of
+// metadata that it has already written.
 func TestContinuedSyncFollowsDescriptions(t *testing.T) {
 	w := newWorld(t)
 	before, after := says("a.jpg", "before"), says("a.jpg", "after")
@@ -108,7 +110,8 @@ func TestContinuedSyncFollowsDescriptions(t *testing.T) {
 	})
 }
 
-// An object that is there again after its asset was trashed is sent again at once.
+// TestContinuedSyncFollowsWhatItTrashed verifies that an object that reappears after its asset was
+// trashed is uploaded again at once.
 func TestContinuedSyncFollowsWhatItTrashed(t *testing.T) {
 	removing := trashing()
 	w := newWorld(t)
@@ -131,8 +134,8 @@ func TestContinuedSyncFollowsWhatItTrashed(t *testing.T) {
 	w.wantSound()
 }
 
-// Where nothing of what a sync did has changed since, it stays the run that it was, however
-// it looks at objects.
+// TestContinuedSyncStaysTheSameRun verifies that a resumed sync stays the same run if nothing that
+// it uploaded has changed, with every way to compare objects.
 func TestContinuedSyncStaysTheSameRun(t *testing.T) {
 	t.Parallel()
 	sharing := syncing()

@@ -19,32 +19,33 @@ import (
 	"assetferry/state"
 )
 
-// A lead is where a key leads, and what is there.
+// A lead is the asset that a key leads to, and its content.
 type lead struct{ asset, content string }
 
-// A hoard is a library full of copies, its destination, and people there.
+// A hoard is a library with many duplicates, its destination, and the users there.
 type hoard struct {
 	*world
 	*rand.Rand
-	private string          // a category of people
-	led     map[string]lead // by key, as far as nobody touched the asset
+	private string          // a category of the users
+	led     map[string]lead // by key, as long as no user changed the asset
 	script  []string
 }
 
 var (
 	hoarded  = []sources.Key{"a.jpg", "b.jpg", "c.jpg", "d.jpg", "x/a.jpg", "x/e.jpg", "y/a.jpg", "y/f.png", "z.txt", "zz.jpg"}
-	contents = []string{"one", "two", "thr", "four"} // most of one size
+	contents = []string{"one", "two", "thr", "four"} // most have the same size
 )
 
-// edited is what people make of an asset. Of its own object that is not told each night.
+// edited is the content that users give to assets. It is not reported by each run for the asset's
+// own object.
 const edited = "by people"
 
-// Whatever becomes of a library full of copies, of their assets, and of the nights that
-// bring them: each object has its content at the destination, by an asset of its own or by
-// that of an equal one, or a run tells what is the matter. And what a run did counts once.
+// TestCopiesOverManyRuns makes random changes to a library with many duplicates, to its assets and
+// to its runs. It verifies that each object has its content at the destination, in an asset of its
+// own or of a duplicate, or that a run reports why not. Each outcome of a run counts once.
 func TestCopiesOverManyRuns(t *testing.T) {
 	t.Parallel()
-	lives, seed := max(1, 8/slowdown), cmp.Or(seedtest.Flagged(), 1) // the same each time, unless there is one
+	lives, seed := max(1, 8/slowdown), cmp.Or(seedtest.Flagged(), 1) // the same each time, unless the flag gives a seed
 	if sweepsAll() {
 		lives = 300
 	}
@@ -84,7 +85,7 @@ func (h *hoard) notes(format string, args ...any) {
 
 func anyOf[T any](h *hoard, from []T) T { return from[h.IntN(len(from))] }
 
-// atSource has something happen to an object.
+// atSource makes a random change to an object.
 func (h *hoard) atSource() {
 	key, content := anyOf(h, hoarded), anyOf(h, contents)
 	switch h.IntN(6) {
@@ -101,7 +102,7 @@ func (h *hoard) atSource() {
 	}
 }
 
-// atDestination has people do something with an asset.
+// atDestination makes a random change to an asset, as users do.
 func (h *hoard) atDestination() {
 	var all []state.Receipt
 	for r, err := range h.store.Receipts(h.Context(), h.pair.ID, "") {
@@ -131,7 +132,7 @@ func (h *hoard) atDestination() {
 	}
 }
 
-// sync has a night pass, which may be interrupted.
+// sync runs a sync, which may be interrupted.
 func (h *hoard) sync() {
 	rules := joining(func(s *migrate.SyncRules) {
 		s.GracePeriod = 0
@@ -184,7 +185,7 @@ func (h *hoard) once(ctx context.Context, rules migrate.Rules) (planned migrate.
 	return planned, a.Apply(ctx, planned.Run)
 }
 
-// check holds the destination against the source.
+// check compares the destination with the source.
 func (h *hoard) check(plan migrate.Plan) {
 	h.Helper()
 	h.wantSound()
@@ -230,7 +231,8 @@ func (h *hoard) check(plan migrate.Plan) {
 	}
 }
 
-// checkKept wants a key of which nothing came in a night to lead to what it led to before.
+// checkKept verifies that an object that was skipped, failed or in conflict leads to the same content
+// as before.
 func (h *hoard) checkKept(key string) {
 	h.Helper()
 	led, known := h.led[key]

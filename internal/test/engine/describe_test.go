@@ -24,7 +24,7 @@ import (
 	"assetferry/state"
 )
 
-// A said describes objects by key.
+// A said returns metadata of objects by key.
 type said struct {
 	mu  sync.Mutex
 	of  map[string]metadata.Metadata
@@ -40,7 +40,7 @@ func (s *said) Describe(o metadata.Identity) (metadata.Fields, bool, error) {
 	return asFields(m), ok, s.err
 }
 
-// asFields gives metadata as fields, custom attributes under their own names.
+// asFields returns metadata as fields, with custom attributes under their own names.
 func asFields(m metadata.Metadata) metadata.Fields {
 	f := metadata.Fields{"description": {m.Description}, "tags": m.Tags}
 	for name, value := range m.Attributes {
@@ -55,7 +55,7 @@ func (s *said) fail(err error) {
 	s.err = err
 }
 
-// says makes a describer; every other argument is a key, followed by its description.
+// says returns a describer; its arguments are pairs of a key and a description.
 func says(keysAndDescriptions ...string) *said {
 	s := &said{of: map[string]metadata.Metadata{}}
 	for n := 0; n < len(keysAndDescriptions); n += 2 {
@@ -64,7 +64,7 @@ func says(keysAndDescriptions ...string) *said {
 	return s
 }
 
-// syncRules are those of a sync, with a policy for what people did at the destination.
+// syncRules returns the rules of a sync with a policy for changes at the destination.
 func syncRules(policy string) migrate.Rules {
 	r := migrate.DefaultRules()
 	r.Sync = migrate.DefaultSyncRules()
@@ -72,21 +72,21 @@ func syncRules(policy string) migrate.Rules {
 	return r
 }
 
-// describing is w.deps with a describer.
+// describing returns w.deps with a describer.
 func (w *world) describing(s migrate.Describer) migrate.Deps {
 	d := w.deps()
 	d.Describer = s
 	return d
 }
 
-// silent is w.deps where nothing describes objects.
+// silent returns w.deps without any metadata source.
 func (w *world) silent() migrate.Deps {
 	d := w.deps()
 	d.Mapping = mapping.New(nil, mapping.Options{Precedence: []metadata.Source{}})
 	return d
 }
 
-// sync plans and applies with a describer, and must come to the end of the run.
+// sync plans and applies with a describer, and fails the test unless the run completes.
 func (w *world) sync(s migrate.Describer, r migrate.Rules, changes ...change) migrate.Plan {
 	w.Helper()
 	return w.syncWith(w.describing(s), r, changes...)
@@ -102,7 +102,7 @@ func (w *world) syncWith(d migrate.Deps, r migrate.Rules, changes ...change) mig
 	return plan
 }
 
-// edit changes the asset of an object as people do.
+// edit changes the asset of an object as a user does.
 func (w *world) edit(key string, c assets.Changes) {
 	w.Helper()
 	_, err := w.other.Update(w.Context(), w.assetOf(key).ID, c)
@@ -160,8 +160,8 @@ func (s *countingSource) Open(ctx context.Context, o sources.Object, offset int6
 	return s.Source.Open(ctx, o, offset)
 }
 
-// A night in which nothing but metadata changed: one request that writes for each asset,
-// and nothing is read of any content.
+// TestOnlyMetadataChanged verifies that a run in which only metadata changed sends one write
+// request for each asset, and reads no content.
 func TestOnlyMetadataChanged(t *testing.T) {
 	t.Parallel()
 	n := 10_000
@@ -203,7 +203,7 @@ func TestOnlyMetadataChanged(t *testing.T) {
 	w.quiet(s)
 }
 
-// quiet is a night without news, in which the destination is not asked for any asset.
+// quiet runs a sync without changes, and verifies that it requests no asset from the destination.
 func (w *world) quiet(s *said) {
 	w.Helper()
 	var plan migrate.Plan
@@ -243,8 +243,8 @@ func TestPeoplesEditsStay(t *testing.T) {
 	}
 }
 
-// An object that the source says nothing of any more, or less than before, keeps what it
-// has, and that is not news each night.
+// TestAnEmptySourceErasesNothing verifies that an object keeps its metadata if the source no longer
+// has it, or has less than before, and that no run reports it as a change.
 func TestAnEmptySourceErasesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b")
@@ -264,8 +264,8 @@ func TestAnEmptySourceErasesNothing(t *testing.T) {
 	}
 }
 
-// A library that was migrated without a table is described by the first sync with one, and
-// what people wrote meanwhile stays.
+// TestALibraryIsDescribedLater verifies that the first sync with a metadata table updates a library
+// that was migrated without one, and keeps the metadata that users wrote meanwhile.
 func TestALibraryIsDescribedLater(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b")
@@ -281,7 +281,7 @@ func TestALibraryIsDescribedLater(t *testing.T) {
 	}
 }
 
-// A migrate leaves alone what it has brought before.
+// TestMigrateDescribesOnlyWhatIsNew verifies that migrate does not update assets of earlier runs.
 func TestMigrateDescribesOnlyWhatIsNew(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a")
@@ -293,13 +293,14 @@ func TestMigrateDescribesOnlyWhatIsNew(t *testing.T) {
 	}
 }
 
-// What was to be described and is deleted is not the run's fault.
+// TestAnAssetIsDeletedBeforeItIsDescribed verifies that a run does not fail if an asset is deleted
+// before its metadata update.
 func TestAnAssetIsDeletedBeforeItIsDescribed(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a")
 	w.sync(says("a.jpg", "before"), syncRules("keep"))
 	id := w.assetOf("a.jpg").ID
-	asked := 0 // when it is planned, and when it is done
+	asked := 0 // the first request is the plan's, the second the applier's
 	w.gate.on(func(_ int, r *http.Request) error {
 		if r.Method != http.MethodGet || r.URL.Path != "/assets/"+id {
 			return nil
@@ -315,7 +316,8 @@ func TestAnAssetIsDeletedBeforeItIsDescribed(t *testing.T) {
 	}
 }
 
-// A run that ends between the writing and the record of it writes nothing twice.
+// TestDescribingIsRepeated verifies that a run that ends after a metadata update and before its
+// record writes no metadata twice.
 func TestDescribingIsRepeated(t *testing.T) {
 	w := newWorld(t)
 	w.putMany(20)
@@ -362,8 +364,8 @@ func TestDescribingIsRepeated(t *testing.T) {
 
 var errKilled = errors.New("killed")
 
-// An asset whose description failed is described by the next run, with what the source
-// says then.
+// TestWhatWasNotDescribedIsDescribedLater verifies that the next run repeats a failed metadata
+// update, with the present metadata of the source.
 func TestWhatWasNotDescribedIsDescribedLater(t *testing.T) {
 	w := newWorld(t, faults(t, "PATCH /assets/{id} status=400 once=1"))
 	w.put("a.jpg", "a")
@@ -378,8 +380,8 @@ func TestWhatWasNotDescribedIsDescribedLater(t *testing.T) {
 	}
 }
 
-// Whatever tells the metadata must be whole; half of a library described is worse than a
-// run that says why it stops.
+// TestMetadataThatCannotBeReadStopsTheRun verifies that unreadable metadata stops the run: a
+// library with half of its metadata is worse than a stopped run with a reason.
 func TestMetadataThatCannotBeReadStopsTheRun(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a")
@@ -401,7 +403,8 @@ func TestMetadataThatCannotBeReadStopsTheRun(t *testing.T) {
 	}
 }
 
-// What a run described is as it left it, and can be taken back; what people edited stays.
+// TestMetadataUpdateCanBeUndone verifies that undo restores the metadata that a run wrote, and
+// keeps the edits of users.
 func TestMetadataUpdateCanBeUndone(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b")
@@ -428,8 +431,8 @@ func TestMetadataUpdateCanBeUndone(t *testing.T) {
 	}
 }
 
-// Where somebody has to decide, nothing is written until that is done, and it is told each
-// night.
+// TestMetadataConflictNeedsADecision verifies that nothing is written while metadata needs a
+// decision, and that each run reports it.
 func TestMetadataConflictNeedsADecision(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b")
@@ -456,8 +459,8 @@ func TestMetadataConflictNeedsADecision(t *testing.T) {
 	w.quiet(s)
 }
 
-// What people write between the plan and its being carried out stays, and is not taken for
-// settled.
+// TestUserEditsMetadataMeanwhile verifies that metadata that users write between the plan and its
+// application is kept, and does not count as decided.
 func TestUserEditsMetadataMeanwhile(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a")
@@ -470,7 +473,7 @@ func TestUserEditsMetadataMeanwhile(t *testing.T) {
 		if r.Method != http.MethodGet || r.URL.Path != "/assets/"+id {
 			return nil
 		}
-		if asked++; asked == 2 { // the first is of the plan
+		if asked++; asked == 2 { // the first request is the plan's
 			_, err := w.other.Update(context.WithoutCancel(r.Context()), id, assets.Changes{Description: &text})
 			return err
 		}
@@ -485,8 +488,9 @@ func TestUserEditsMetadataMeanwhile(t *testing.T) {
 	}
 }
 
-// Content and metadata that change in the same night are one night's work, and a new asset
-// for what the service does not replace is described as if it were the first.
+// TestContentAndMetadataChange verifies that content and metadata that change together take one
+// run. A new asset, for content that the service does not replace, gets its metadata as at its
+// first upload.
 func TestContentAndMetadataChange(t *testing.T) {
 	for _, refused := range []bool{false, true} {
 		var options []func(*sandbox.Options)
@@ -513,7 +517,7 @@ func TestContentAndMetadataChange(t *testing.T) {
 	}
 }
 
-// A flickering source fails once when an object is opened for the n-th time.
+// A flickering source fails once, when an object is opened for the n-th time.
 type flickering struct {
 	sources.Source
 	key   sources.Key
@@ -531,13 +535,14 @@ func (f *flickering) Open(ctx context.Context, o sources.Object, offset int64) (
 	return f.Source.Open(ctx, o, offset)
 }
 
-// captioned is a TIFF in which somebody wrote a caption.
+// captioned returns a TIFF file with a caption.
 func captioned(caption string) string {
 	return "II*\x00\x08\x00\x00\x00" + "\x01\x00" + "\x0e\x01\x02\x00" + string(rune(len(caption))) + "\x00\x00\x00" + "\x1a\x00\x00\x00" + "\x00\x00\x00\x00" + caption
 }
 
-// What is embedded and did not pass by is looked at once more, right after the content was
-// sent. If that fails for a while, or the run ends just then, it is looked at another time.
+// TestContentIsLookedAtAnotherTime verifies that embedded metadata that the upload did not read is
+// read again right after the upload. If that fails for a while, or the run ends, the next run reads
+// it.
 func TestContentIsLookedAtAnotherTime(t *testing.T) {
 	for name, ends := range map[string]bool{"a fault": false, "the end": true} {
 		w := newWorld(t)
@@ -562,7 +567,7 @@ func TestContentIsLookedAtAnotherTime(t *testing.T) {
 	}
 }
 
-// A column that goes by another name may have old URLs, too.
+// TestURLsInColumns verifies that a column that maps to another field may also have old URLs.
 func TestURLsInColumns(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "a.jpg.json", `{"Link": "https://cms.example/7"}`)

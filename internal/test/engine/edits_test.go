@@ -12,8 +12,8 @@ import (
 	"assetferry/state"
 )
 
-// An editing is a world whose service has a clock, and a source that says of its objects
-// what it is told to say.
+// An editing is a world with a service that has a clock, and a source whose objects have the
+// metadata that a test sets.
 type editing struct {
 	*world
 	now   *clock
@@ -28,7 +28,7 @@ func newEditing(t *testing.T) *editing {
 	return e
 }
 
-// night passes some time before a sync.
+// day lets a minute pass and runs a sync.
 func (e *editing) day() migrate.Plan {
 	e.Helper()
 	e.now.passes(time.Minute)
@@ -41,7 +41,7 @@ func (e *editing) depsWith() migrate.Deps {
 	return d
 }
 
-// people give an asset other content of the same size.
+// people replaces the content of an asset as a user does, with content of the same size.
 func (e *editing) people(key, content string) {
 	e.Helper()
 	e.now.passes(time.Minute)
@@ -55,8 +55,9 @@ func (e *editing) wantConflict(p migrate.Plan, key, after string) {
 	}
 }
 
-// What we do to an asset that people gave other content of the same size does not hide that:
-// neither a later change of its object nor its end go over it.
+// TestEditsAreNotHiddenByWhatIsDoneAfterThem verifies that our own changes to an asset do not hide
+// that a user gave it other content of the same size: neither a later change of its object nor its
+// deletion overwrites the edit.
 func TestEditsAreNotHiddenByWhatIsDoneAfterThem(t *testing.T) {
 	t.Parallel()
 	const theirs = "A"
@@ -69,7 +70,7 @@ func TestEditsAreNotHiddenByWhatIsDoneAfterThem(t *testing.T) {
 			e.day()
 			return "a.txt"
 		}},
-		{"described as it is", func(e *editing) string { // which writes nothing
+		{"described as it is", func(e *editing) string { // writes nothing
 			said := "A pier"
 			e.edit("a.txt", assets.Changes{Description: &said})
 			e.words.of["a.txt"] = metadata.Metadata{Description: said}
@@ -118,7 +119,8 @@ func TestEditsAreNotHiddenByWhatIsDoneAfterThem(t *testing.T) {
 	}
 }
 
-// Nor does it hide what they do while a plan is carried out.
+// TestEditsBetweenAPlanAndItsEnd verifies that edits by users while a plan is applied are not
+// hidden either.
 func TestEditsBetweenAPlanAndItsEnd(t *testing.T) {
 	e := newEditing(t)
 	e.put("a.txt", "a")
@@ -132,7 +134,7 @@ func TestEditsBetweenAPlanAndItsEnd(t *testing.T) {
 	e.wantConflict(e.day(), "a.txt", "its object changed")
 }
 
-// What people did between a run and its undo is not hidden by that.
+// TestEditsBeforeAnUndo verifies that an undo keeps what users changed after the run.
 func TestEditsBeforeAnUndo(t *testing.T) {
 	t.Parallel()
 	for _, moved := range []bool{false, true} {
@@ -160,8 +162,8 @@ func TestEditsBeforeAnUndo(t *testing.T) {
 	}
 }
 
-// Where the source wins, an edit that was described meanwhile is found and taken back, and
-// the asset is then as any other.
+// TestEditsThatAreOverwritten verifies that, if the source wins, an edit whose asset has had a
+// metadata update since is found and overwritten, and that the asset is then like any other.
 func TestEditsThatAreOverwritten(t *testing.T) {
 	e := newEditing(t)
 	e.rules.Sync.OnDestinationChange = "overwrite"
@@ -177,7 +179,7 @@ func TestEditsThatAreOverwritten(t *testing.T) {
 	e.wantStates(e.day(), map[string]int64{"unchanged skipped": 1, "replace done": 1})
 }
 
-// An editor has people edit something once a plan is made and is about to be carried out.
+// An editor calls edit, as a user, when a plan is complete and about to be applied.
 type editor struct {
 	*witness
 	edit func()
@@ -189,8 +191,9 @@ func (w *editor) Phase(p migrate.Phase, _, _ int64) {
 	}
 }
 
-// Nor does what we do to an asset hide what people said of it: it does not go to the trash with
-// that, whether its content was replaced since, or given back.
+// TestWordsAreNotHiddenByWhatIsDoneAfterThem verifies that our own changes to an asset do not hide
+// metadata that users wrote: it is not trashed with that metadata, whether its content was replaced
+// since, or restored by an undo.
 func TestWordsAreNotHiddenByWhatIsDoneAfterThem(t *testing.T) {
 	t.Parallel()
 	theirs := "By hand"
@@ -231,7 +234,8 @@ func TestWordsAreNotHiddenByWhatIsDoneAfterThem(t *testing.T) {
 	}
 }
 
-// That an asset was only moved by people is no edit once it is where the source has it.
+// TestMovesThatAreOverwritten verifies that an asset that users only moved does not count as edited
+// once it is in its place again.
 func TestMovesThatAreOverwritten(t *testing.T) {
 	e := newEditing(t)
 	e.rules.Sync.OnDestinationChange = "overwrite"
@@ -248,8 +252,8 @@ func TestMovesThatAreOverwritten(t *testing.T) {
 	e.wantStates(e.day(), map[string]int64{"unchanged skipped": 1, "trash done": 1})
 }
 
-// A night that went over an edit and was taken back leaves a revision that is no edit: to take
-// back another such night brings the edit back.
+// TestEditsThatAreOverwrittenTwice verifies that undoing a run that overwrote an edit leaves a
+// revision that does not count as an edit: to undo another such run restores the user's edit.
 func TestEditsThatAreOverwrittenTwice(t *testing.T) {
 	e := newEditing(t)
 	e.rules.Sync.OnDestinationChange = "overwrite"

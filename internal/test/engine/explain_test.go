@@ -13,8 +13,8 @@ import (
 	"assetferry/sources/memory"
 )
 
-// An object is explained with all that describes it, wherever it is in the listing, and of
-// the source little else is listed.
+// TestExplainMapping verifies that explain shows all metadata of an object, wherever it is in the
+// listing, and lists little else of the source.
 func TestExplainMapping(t *testing.T) {
 	s := new(memory.Source)
 	for _, key := range []string{"a/1.jpg", "a/photo", "a/photo-1.jpg", "a/photo.jpg", "a/photo1.jpg", "é.jpg", "z.jpg"} {
@@ -53,7 +53,8 @@ func TestExplainMapping(t *testing.T) {
 	}
 }
 
-// An asset of which rules can say nothing is there, and its item fails without another try.
+// TestRulesThatCannotBeApplied verifies that an asset to which the rules cannot be applied stays,
+// and that its item fails without a retry.
 func TestRulesThatCannotBeApplied(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b")
@@ -63,7 +64,7 @@ func TestRulesThatCannotBeApplied(t *testing.T) {
 	w.wantStates(plan, map[string]int64{"create done": 1, "create failed": 1})
 	w.wantDescriptions(map[string]string{"a.jpg": "", "b.jpg": "short"})
 
-	d.Mapping = mapping.New(nil, mapping.Options{OnLimit: mapping.Skip}) // somebody has mended it
+	d.Mapping = mapping.New(nil, mapping.Options{OnLimit: mapping.Skip}) // the content owner has fixed it
 	w.syncWith(d, migrate.DefaultRules())
 	w.wantDescriptions(map[string]string{"a.jpg": "", "b.jpg": "short"})
 }

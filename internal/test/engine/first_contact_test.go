@@ -26,7 +26,7 @@ func marshal(w *world, r migrate.Rules) json.RawMessage {
 func TestLostStateDatabaseEndsInAdoption(t *testing.T) {
 	w := newWorld(t)
 	want := w.small()
-	w.put("A.jpg", "another") // before a.jpg, which is renamed then
+	w.put("A.jpg", "another") // precedes a.jpg, which is then renamed
 	w.migrate(migrate.DefaultRules())
 	before := w.assetsAt()
 	if len(before) != len(want)+1 {
@@ -48,8 +48,8 @@ func TestLostStateDatabaseEndsInAdoption(t *testing.T) {
 	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"unchanged skipped": 7})
 }
 
-// An asset that the service does not hand out is one conflict, and no reason to
-// plan nothing.
+// TestAssetThatCannotBeCompared verifies that an asset whose content the service refuses to send is
+// one conflict, and does not fail the plan.
 func TestAssetThatCannotBeCompared(t *testing.T) {
 	w := newWorld(t, faults(t, "GET /{workspaceId}/assets/{id}/file status=410 once=1"))
 	w.put("a.jpg", "a", "b.jpg", "b")
@@ -139,7 +139,7 @@ func TestAnotherAssetOfThatName(t *testing.T) {
 			if got := len(w.assetsAt()); got != tc.assets {
 				t.Errorf("got %d assets, want %d", got, tc.assets)
 			}
-			// Doing it again decides nothing by forgetting.
+			// Another run decides the same as the first, and only uploads the new objects.
 			w.put("dir/new.jpg", "new", "new.jpg", "new")
 			w.migrate(r)
 			if got := len(w.assetsAt()); got != tc.assets+2 {
@@ -182,7 +182,8 @@ func TestDryRunBeforehandHidesNothing(t *testing.T) {
 	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"adopt done": 1})
 }
 
-// A second source looks as well, unless all that is there is ours.
+// TestTwoSources verifies that a second source also checks for existing assets, unless all assets
+// at the destination are ours.
 func TestTwoSources(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a")
@@ -220,7 +221,7 @@ func TestInterruptedPlanStartsOver(t *testing.T) {
 	}
 }
 
-// What is in the places of objects is asked for many of them at once.
+// TestManyPlaces verifies that one request checks the places of many objects.
 func TestManyPlaces(t *testing.T) {
 	w := newWorld(t)
 	w.upload(w.images, "", "000.jpg", "a")
@@ -234,8 +235,8 @@ func TestManyPlaces(t *testing.T) {
 	}
 }
 
-// Somebody deletes one asset and adds another between two pages of what is in a place: the
-// one that slips to the page before is there all the same.
+// TestPlaceThatChangesWhileItIsListed verifies that no asset is missed when, between two pages of a
+// place, a user deletes one asset and adds another: the list moves an asset to the page before.
 func TestPlaceThatChangesWhileItIsListed(t *testing.T) {
 	w := newWorld(t)
 	var first assets.Asset
@@ -263,8 +264,9 @@ func TestPlaceThatChangesWhileItIsListed(t *testing.T) {
 	}
 }
 
-// The asset in the place of an object may be that of another one, which comes later by key:
-// it is in nobody's way then, be it that the object shares an asset or gets one beside it.
+// TestPlaceOfALaterObject verifies that an asset in the place of an object may belong to another
+// object, later by key. It then blocks neither of them, whether the object shares an asset or gets
+// one of its own.
 func TestPlaceOfALaterObject(t *testing.T) {
 	const earlier, later = "e\u0301.jpg", "\u00e9.JPG"
 	for _, tc := range []struct {
@@ -303,8 +305,8 @@ func TestSecondPassForgetsTheFirst(t *testing.T) {
 	}
 }
 
-// Of equal objects whose names differ in the case of their extensions alone, each finds
-// its own asset again.
+// TestDuplicatesFindTheirOwn verifies that each of several duplicates, whose names differ only in
+// the case of their extensions, finds its own asset again.
 func TestDuplicatesFindTheirOwn(t *testing.T) {
 	w := newWorld(t)
 	for n := range 10 {
@@ -323,9 +325,9 @@ func TestDuplicatesFindTheirOwn(t *testing.T) {
 	}
 }
 
-// The same library under another path is another source, by its name. Its objects
-// are there already, and are not sent a second time; nor does an object take the
-// place of another source's.
+// TestTwoSourcesOneDestination verifies that the same library under another path is another source
+// by its name. Its objects exist at the destination and are not uploaded again, and no object takes
+// the place of another source's object.
 func TestTwoSourcesOneDestination(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "dir/b.jpg", "b")
@@ -340,7 +342,7 @@ func TestTwoSourcesOneDestination(t *testing.T) {
 	w.put("dir/b.jpg", "another", "dir/c.jpg", "c")
 	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"create done": 1, "skip skipped": 1, "unchanged skipped": 1})
 
-	w.pair = first // which now finds that somebody put something beside its own
+	w.pair = first // it now finds another asset of the same name
 	w.put("dir/c.jpg", "not that c")
 	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"unchanged skipped": 1, "skip skipped": 1, "conflict conflict": 1})
 }

@@ -11,7 +11,7 @@ import (
 	"assetferry/migrate/apply"
 )
 
-// A missing is a service that tells of the first upload that its folder is not there.
+// A missing is a service that reports for the first upload that its folder does not exist.
 type missing struct {
 	migrate.Writer
 	once   sync.Once
@@ -26,8 +26,8 @@ func (m *missing) Upload(ctx context.Context, u assets.Upload) (a assets.Asset, 
 	return m.Writer.Upload(ctx, u)
 }
 
-// An answer that leaves it unconfirmed whether an asset was made is not that of a folder that is
-// gone, whatever it says: the asset is not sent a second time.
+// TestNotFoundThatLeavesAUnconfirmed verifies that an answer after which the upload is unconfirmed
+// does not count as a missing folder, whatever its status: the asset is not uploaded a second time.
 func TestNotFoundThatLeavesAUnconfirmed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -45,8 +45,8 @@ func TestNotFoundThatLeavesAUnconfirmed(t *testing.T) {
 	w.wantAssets([]placed{{"Images", "dir", "a.jpg", checksum("a")}})
 }
 
-// A folder that was just made, and that neither uploads nor listings know yet, is not made a
-// second time.
+// TestYoungFolderIsNotMadeTwice verifies that a folder that was just created, and that neither
+// uploads nor listings know yet, is not created a second time.
 func TestYoungFolderIsNotMadeTwice(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -67,7 +67,7 @@ func TestYoungFolderIsNotMadeTwice(t *testing.T) {
 	}
 }
 
-// A lateListings may lack the folder dir the next time.
+// A lateListings may omit the folder dir from the next listing.
 type lateListings struct {
 	migrate.Reader
 	late bool

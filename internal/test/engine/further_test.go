@@ -14,7 +14,7 @@ import (
 	"assetferry/state"
 )
 
-// withAnotherState is the same world for somebody with a state database of their own.
+// withAnotherState returns the same world with another state database, as another user has it.
 func (w *world) withAnotherState() *world {
 	w.Helper()
 	other := *w
@@ -24,7 +24,7 @@ func (w *world) withAnotherState() *world {
 	return &other
 }
 
-// migrateBoth has two state databases plan before either sends anything.
+// migrateBoth plans with two state databases before either run sends anything.
 func migrateBoth(w, other *world, r migrate.Rules) {
 	w.Helper()
 	run, err := w.store.Begin(w.Context(), w.pair, "migrate", marshal(w, r))
@@ -35,7 +35,7 @@ func migrateBoth(w, other *world, r migrate.Rules) {
 	must(w, w.applier(w.deps()).Apply(w.Context(), plan.Run))
 }
 
-// withoutIDs leaves out the IDs that messages end with.
+// withoutIDs removes the IDs at the end of messages.
 func withoutIDs(found []string) []string {
 	for n, s := range found {
 		before, _, _ := strings.Cut(s, ": ")
@@ -76,7 +76,8 @@ func TestVerifyFindsWhatAnotherStateSent(t *testing.T) {
 	}
 }
 
-// Only the same name, size and place makes one of two assets superfluous.
+// TestVerifyLeavesOtherAssetsAlone verifies that one of two assets is reported as superfluous only
+// if name, size and place are the same.
 func TestVerifyLeavesOtherAssetsAlone(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "u\u0308.jpg", "u")
@@ -105,8 +106,9 @@ func TestVerifyLeavesOtherAssetsAlone(t *testing.T) {
 	}
 }
 
-// An asset that was there when ours was planned is no difference, whatever becomes of the
-// items of that run; neither is one of another source in the same state database.
+// TestVerifyNotesWhatWasThereBefore verifies that an asset that existed when ours was planned is
+// not reported as a difference, whatever becomes of the items of that run, and neither is an asset
+// of another source in the same state database.
 func TestVerifyNotesWhatWasThereBefore(t *testing.T) {
 	duplicate := migrate.DefaultRules()
 	duplicate.OnExisting = "create"
@@ -172,7 +174,8 @@ func TestPlanCountsNamesThatAreThereTwice(t *testing.T) {
 	}
 }
 
-// Names are counted across the pages of a listing, which overlap.
+// TestPlanCountsNamesOfManyPages verifies that names are counted across the pages of a listing,
+// which overlap.
 func TestPlanCountsNamesOfManyPages(t *testing.T) {
 	w := newWorld(t)
 	for range 2 {
@@ -186,7 +189,8 @@ func TestPlanCountsNamesOfManyPages(t *testing.T) {
 	}
 }
 
-// What was sent beside another asset on purpose is not told again in every plan.
+// TestPlanDoesNotCountWhatWasThereBefore verifies that an asset uploaded on purpose, despite one of
+// the same name, is not reported by every plan.
 func TestPlanDoesNotCountWhatWasThereBefore(t *testing.T) {
 	w := newWorld(t)
 	w.upload(w.images, "", "a.jpg", "x")
@@ -202,7 +206,8 @@ func TestPlanDoesNotCountWhatWasThereBefore(t *testing.T) {
 	}
 }
 
-// The former asset of an object that got a new one is ours as well.
+// TestVerifyNotesReplacedByNewAsset verifies that the former asset of an object that got a new one
+// counts as ours.
 func TestVerifyNotesReplacedByNewAsset(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.txt", "a")

@@ -10,7 +10,7 @@ import (
 	"assetferry/migrate"
 )
 
-// pictureOf is an image of a width.
+// pictureOf returns a PNG image of a width in pixels.
 func pictureOf(t *testing.T, width int) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -18,8 +18,7 @@ func pictureOf(t *testing.T, width int) string {
 	return b.String()
 }
 
-// wantImages checks that the state database knows the URLs at which the service has the
-// only image in other sizes.
+// wantImages verifies that the state database has the URLs of the other sizes of the only image.
 func (w *world) wantImages(how string) {
 	w.Helper()
 	n := 0
@@ -42,7 +41,8 @@ func (w *world) wantImages(how string) {
 	}
 }
 
-// Whichever way an image comes to be at the destination, its other sizes are known.
+// TestImagesAreKept verifies that the other sizes of an image are known, whichever way the image
+// gets to the destination.
 func TestImagesAreKept(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.png", pictureOf(t, 200))

@@ -1,7 +1,7 @@
-// Package engine tests the engine as a whole: it plans, applies, undoes and verifies runs with the
-// sandbox as their destination, and makes calls fail, processes end and people interfere in between.
-// Of package migrate and those below it sees what they export, as commands do. This file has the
-// world that the tests act in.
+// Package engine tests the engine as a whole: it plans, applies, undoes and verifies runs against
+// the sandbox, and injects failed calls, killed processes and changes by users. It uses only the
+// exported API of package migrate and the packages below it, as commands do. This file has the
+// world that the tests use.
 package engine
 
 import (
@@ -47,7 +47,7 @@ import (
 	"assetferry/state"
 )
 
-// slowdown is how much less the longest tests try than in their long forms.
+// slowdown is the factor by which the longest tests try fewer cases than in their long forms.
 var slowdown = longtest.Fewer(longtest.Size(16, 1), 16)
 
 func TestMain(m *testing.M) {
@@ -56,38 +56,37 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// skipped reports whether a case of many is left out, by chance. The long forms leave out none.
+// skipped reports, at random, whether a test skips one of many cases. The long forms skip none.
 func skipped(random *rand.Rand) bool { return random.IntN(slowdown) > 0 }
 
-// short is what tests wait for an effect to become visible. In the sandbox it is
-// visible at once, and no attempt begins before all is done that was sent by one before it.
+// short is the time that tests wait for an effect to become visible. The sandbox shows effects at
+// once, and no attempt begins before everything that the previous one sent is done.
 const short = 5 * time.Millisecond
 
-// A world is everything that a migration needs, with real components: a source
-// in memory, a sandbox in memory behind HTTP, a client, a state database on disk.
+// A world is everything that a migration needs, with real components: a source in memory, a sandbox
+// in memory behind HTTP, a client, and a state database on disk.
 type world struct {
 	testing.TB
 	source *memory.Source
 	url    string
 	wire   *http.Transport // of all requests
-	rest   func()          // waits until the sandbox is done also with what an attempt sent that was cut short
+	rest   func()          // waits until the sandbox has also completed what an interrupted attempt sent
 	mint   func() *token.Minter
 	tokens *token.Minter
-	client *assets.Client // of the engine; what it sends passes the gate
-	other  *assets.Client // of somebody else
+	client *assets.Client // of the engine; its requests pass the gate
+	other  *assets.Client // of another user
 	gate   *gate
 	store  *state.Store
 	hooks  []state.Hook // of the state database
 	path   string
 	pair   state.Pair
-	images string // ids of categories that are there from the beginning
+	images string // IDs of the initial categories
 	texts  string
 	watch  *witness
 	shut   func()
 }
 
-// newWorld makes a world with a category for jpg and png, and one for txt and
-// bin.
+// newWorld returns a world with a category for jpg and png, and one for txt and bin.
 func newWorld(tb testing.TB, options ...func(*sandbox.Options)) *world {
 	tb.Helper()
 	made := tokens.NewCredentials()
@@ -141,7 +140,7 @@ func newWorld(tb testing.TB, options ...func(*sandbox.Options)) *world {
 	return w
 }
 
-// close ends the world before the test does, where there are many.
+// close closes the world before the end of a test that needs many.
 func (w *world) close() {
 	if w.shut != nil {
 		w.shut()
@@ -176,7 +175,7 @@ func (w *world) newClient(transport http.RoundTripper) *assets.Client {
 	return c
 }
 
-// openState takes a state database into use; a former one is closed.
+// openState opens a state database and closes the previous one.
 func (w *world) openState(path string) {
 	w.Helper()
 	if w.store != nil {
@@ -190,13 +189,13 @@ func (w *world) openState(path string) {
 	must(w, err)
 }
 
-// loseState begins with an empty state database.
+// loseState switches to an empty state database.
 func (w *world) loseState() {
 	w.Helper()
 	w.openState(filepath.Join(w.TempDir(), "state.db"))
 }
 
-// alter changes the state database behind its back.
+// alter executes a statement on the state database through a connection of its own.
 func (w *world) alter(statement string) {
 	w.Helper()
 	db, err := sql.Open("sqlite", w.path)
@@ -205,7 +204,7 @@ func (w *world) alter(statement string) {
 	must(w, errors.Join(err, db.Close()))
 }
 
-// hook has the state database ask a hook, besides those that it has, until unhook.
+// hook adds a hook to those of the state database, until unhook.
 func (w *world) hook(h state.Hook) {
 	w.hooks = append(w.hooks, h)
 	all := slices.Clone(w.hooks)
@@ -224,8 +223,8 @@ func (w *world) unhook() {
 	w.store.SetHook(nil)
 }
 
-// before has something done before the state database does what it calls by one of some names; an error
-// has the state database fail with it.
+// before calls a function before the state database performs one of some operations. If the
+// function returns an error, the operation fails with it.
 func (w *world) before(do func() error, ops ...string) {
 	w.hook(func(op string, done bool) error {
 		if done || !slices.Contains(ops, op) {
@@ -235,7 +234,8 @@ func (w *world) before(do func() error, ops ...string) {
 	})
 }
 
-// nth does something at the nth call, counting from 0, and nothing at others.
+// nth returns a function that calls do at its nth call, counting from 0, and does nothing at
+// others.
 func nth(n int64, do func() error) func() error {
 	var calls atomic.Int64
 	return func() error {
@@ -262,7 +262,7 @@ func (w *world) folder(category, parent, name string) (id string) {
 	return id
 }
 
-// upload puts an asset at the destination that is not from us.
+// upload creates an asset at the destination that is not ours.
 func (w *world) upload(category, folder, name, content string) assets.Asset {
 	w.Helper()
 	u := assets.Upload{CategoryID: category, FolderID: folder, Filename: name, Size: int64(len(content))}
@@ -272,7 +272,7 @@ func (w *world) upload(category, folder, name, content string) assets.Asset {
 	return a
 }
 
-// delete removes something at the destination; our client has no such request.
+// delete deletes an object of the service by its path; our client has no such request.
 func (w *world) delete(path string) {
 	w.Helper()
 	secret, err := w.tokens.Token(w.Context())
@@ -288,14 +288,14 @@ func (w *world) delete(path string) {
 	}
 }
 
-// put stores objects; every other argument is a key, followed by its content.
+// put stores objects; its arguments are pairs of a key and a content.
 func (w *world) put(keysAndContents ...string) {
 	for n := 0; n < len(keysAndContents); n += 2 {
 		w.source.Put(sources.Key(keysAndContents[n]), []byte(keysAndContents[n+1]))
 	}
 }
 
-// putMany stores so many objects, numbered, each with its number as content.
+// putMany stores n numbered objects; the content of each is its number.
 func (w *world) putMany(n int) {
 	for n := range n {
 		w.put(fmt.Sprintf("%03d.jpg", n), fmt.Sprint(n))
@@ -311,7 +311,7 @@ type change func(*apply.Applier)
 
 var errBlocked = errors.New("blocked by a safety check")
 
-// try plans and applies as the command does: an unfinished run is continued.
+// try plans and applies as the command does: it resumes an unfinished run.
 func (w *world) try(ctx context.Context, r migrate.Rules, changes ...change) (migrate.Plan, error) {
 	return w.tryWith(ctx, w.deps(), r, changes...)
 }
@@ -349,7 +349,7 @@ func (w *world) applier(d migrate.Deps, changes ...change) *apply.Applier {
 	return a
 }
 
-// migrate plans and applies, and must come to the end of the run.
+// migrate plans and applies, and fails the test unless the run completes.
 func (w *world) migrate(r migrate.Rules) migrate.Plan {
 	w.Helper()
 	plan, err := w.try(w.Context(), r)
@@ -360,7 +360,7 @@ func (w *world) migrate(r migrate.Rules) migrate.Plan {
 	return plan
 }
 
-// plan makes a plan and nothing else, with a client that refuses to write.
+// plan only makes a plan, with a client that refuses to write.
 func (w *world) plan(r migrate.Rules) migrate.Plan {
 	w.Helper()
 	plan, err := w.dryRun(r)
@@ -382,7 +382,7 @@ func (w *world) dryRunWith(d migrate.Deps, r migrate.Rules) (migrate.Plan, error
 	return plan.New(d, r).Plan(w.Context(), run)
 }
 
-// A placed asset is one at the destination, with what people see of it.
+// A placed asset is one at the destination, with the properties that users see.
 type placed struct{ Category, Folder, Name, Checksum string }
 
 func checksum(content string) string {
@@ -390,7 +390,7 @@ func checksum(content string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// assetsAt lists all that is at the destination, in order.
+// assetsAt returns all assets at the destination, sorted.
 func (w *world) assetsAt() []placed {
 	w.Helper()
 	var all []placed
@@ -464,8 +464,7 @@ func (w *world) folders() map[string]int {
 	return count
 }
 
-// requests counts what the sandbox was asked since its start, by method and
-// route.
+// requests returns the number of requests since the start of the sandbox, by method and route.
 func (w *world) requests() map[string]int {
 	w.Helper()
 	resp, err := (&http.Client{Transport: w.wire}).Get(w.url + "/_sandbox/stats")
@@ -485,7 +484,7 @@ func (w *world) requests() map[string]int {
 	return count
 }
 
-// during counts what the sandbox was asked while f ran.
+// during returns the number of requests while f runs, by method and route.
 func (w *world) during(f func()) map[string]int {
 	w.Helper()
 	before := w.requests()
@@ -499,7 +498,7 @@ func (w *world) during(f func()) map[string]int {
 	return after
 }
 
-// writes keeps the requests that change something.
+// writes returns only the requests that change something.
 func writes(requests map[string]int) map[string]int {
 	unsafe := map[string]int{}
 	for what, n := range requests {
@@ -510,7 +509,7 @@ func writes(requests map[string]int) map[string]int {
 	return unsafe
 }
 
-// states counts the items of a run by action and state; listed is the sum.
+// states returns the number of items of a run by action and state; listed is the sum.
 func (w *world) states(p migrate.Plan) (count map[string]int64, listed int64) {
 	w.Helper()
 	tallies, err := w.store.Tallies(w.Context(), p.Run.Num)
@@ -560,15 +559,15 @@ func (g *gate) CloseIdleConnections() {
 	}
 }
 
-// on sets what happens at each request, counting anew.
+// on sets the hook for each request, and restarts the count.
 func (g *gate) on(see func(n int, r *http.Request) error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.n, g.see = 0, see
 }
 
-// atUpload gives a hook for the gate that does something at the n-th upload and
-// at all after it.
+// atUpload returns a hook for the gate that does something at the n-th upload and at all later
+// ones.
 func atUpload(n int, do func() error) func(int, *http.Request) error {
 	var mu sync.Mutex
 	return func(_ int, r *http.Request) error {
@@ -584,8 +583,8 @@ func atUpload(n int, do func() error) func(int, *http.Request) error {
 	}
 }
 
-// atLast has something happen as late as it may: before the first request that is sent once
-// so much time has passed, or when the function that it returns is called after all of them.
+// atLast calls happen as late as possible: before the first request after a duration, or when the
+// returned function is called after all requests.
 func (w *world) atLast(late time.Duration, happen func()) (now func()) {
 	once, began := sync.OnceFunc(happen), time.Now()
 	w.gate.on(func(int, *http.Request) error {
@@ -597,7 +596,7 @@ func (w *world) atLast(late time.Duration, happen func()) (now func()) {
 	return func() { w.gate.on(nil); once() }
 }
 
-// A witness remembers what it was told.
+// A witness records the events that it receives.
 type witness struct {
 	migrate.Silent
 	mu          sync.Mutex
@@ -620,7 +619,7 @@ func (v *witness) Found(d migrate.Difference) {
 	v.differences = append(v.differences, d)
 }
 
-// found gives the differences, or the notes, so far as lines, in order.
+// found returns the differences, or the notes, as sorted lines.
 func (v *witness) found(notes bool) (lines []string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -640,7 +639,7 @@ type (
 	httpRequest = http.Request
 )
 
-// wide are limits that a small library does not meet.
+// wide returns limits that a small library does not reach.
 func wide() safety.SafetyChecks {
 	return safety.SafetyChecks{MaxDelete: 1000, MaxDeletePercent: 100, MaxChanges: 100_000, MaxChangesPercent: 100}
 }

@@ -15,7 +15,7 @@ import (
 	"assetferry/state"
 )
 
-// A slow source takes a while to open anything.
+// A slow source needs some time to open an object.
 type slowSource struct {
 	sources.Source
 	latency time.Duration
@@ -26,7 +26,7 @@ func (d slowSource) Open(ctx context.Context, o sources.Object, offset int64) (i
 	return d.Source.Open(ctx, o, offset)
 }
 
-// A slow writer takes as long for each upload, at the pace of a limiter.
+// A slow writer needs as long for each upload, and waits for a rate limiter.
 type slowWriter struct {
 	migrate.Writer
 	latency time.Duration
@@ -49,8 +49,8 @@ func (d slowWriter) Upload(ctx context.Context, u assets.Upload) (assets.Asset, 
 	return assets.Asset{ID: u.Filename, Name: u.Filename[:len(u.Filename)-4], Extension: "jpg", Size: n, CategoryID: u.CategoryID}, err
 }
 
-// A source and a service that both take their time are asked at the same time: what
-// counts is the service alone.
+// TestLatencyIsHidden verifies that a slow source and a slow service work at the same time, so that
+// only the latency of the service counts.
 func TestLatencyIsHidden(t *testing.T) {
 	const once, objects, latency = 32, 3200, 50 * time.Millisecond
 	w := newWorld(t)

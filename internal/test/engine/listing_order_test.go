@@ -18,7 +18,7 @@ import (
 
 var errBroken = errors.New("the disk is gone")
 
-// A breaking source fails at a key, and remembers where its last listing began.
+// A breaking source fails at a key, and records where its last listing began.
 type breaking struct {
 	sources.Source
 	at    sources.Key
@@ -55,8 +55,8 @@ func (d disorderly) Objects(ctx context.Context, after sources.Key) iter.Seq2[so
 	}
 }
 
-// A listing that comes out of order at the border of a page, where a part of it is
-// in the state database already, is forgotten as a whole.
+// TestDisorderAtPageBorders verifies that a listing in the wrong order at the border of a page is
+// discarded as a whole, although a part of it is in the state database already.
 func TestDisorderAtPageBorders(t *testing.T) {
 	t.Parallel()
 	const page, objects = 1000, 2001
@@ -70,8 +70,8 @@ func TestDisorderAtPageBorders(t *testing.T) {
 	}
 }
 
-// A source that does not go on where it was asked to, having failed once, is found
-// out, too.
+// TestDisorderAfterResume verifies that the run also detects a source that resumes its listing,
+// after an error, at another position than requested.
 func TestDisorderAfterResume(t *testing.T) {
 	const objects = 1501
 	w := newWorld(t)
@@ -95,7 +95,7 @@ func TestDisorderAfterResume(t *testing.T) {
 	}
 }
 
-// A listing is a source that lists in another way.
+// A listing is a source with another function to list objects.
 type listing struct {
 	sources.Source
 	objects func(context.Context, sources.Key) iter.Seq2[sources.Object, error]
@@ -135,7 +135,7 @@ func (w *world) wantDisorder(s sources.Source) {
 	}
 }
 
-// wantPlanned plans, wants so many creates, and gives the run up.
+// wantPlanned plans, verifies the number of objects to create, and gives the run up.
 func (w *world) wantPlanned(objects int64) {
 	w.Helper()
 	plan, err := w.tryPlan(w.deps())
@@ -146,8 +146,8 @@ func (w *world) wantPlanned(objects int64) {
 	must(w, w.store.Supersede(w.Context(), plan.Run.Num))
 }
 
-// What is decided while it is listed is what is decided afterwards, where the listing
-// broke off.
+// TestListingInPartsIsDecidedAlike verifies that decisions during the listing and decisions after
+// an interrupted listing are the same.
 func TestListingInPartsIsDecidedAlike(t *testing.T) {
 	w := newWorld(t)
 	w.putMany(9)

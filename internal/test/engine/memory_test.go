@@ -13,7 +13,7 @@ import (
 	"assetferry/sources"
 )
 
-// huge is a source with one object that is larger than anybody would keep.
+// huge is a source with one object that is too large for memory.
 type huge struct{ object sources.Object }
 
 func (h huge) Traits() sources.Traits { return sources.Traits{} }
@@ -34,7 +34,7 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// swallow takes uploads without keeping them.
+// swallow accepts uploads without storing them.
 type swallow struct{ migrate.Writer }
 
 func (s swallow) Upload(ctx context.Context, u assets.Upload) (assets.Asset, error) {

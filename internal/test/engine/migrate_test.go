@@ -21,7 +21,7 @@ import (
 	"assetferry/state"
 )
 
-// small is a nested library for the categories of a new world.
+// small puts a nested library for the categories of a new world, and returns its assets.
 func (w *world) small() []placed {
 	w.put("a.jpg", "a", "dir/b.png", "b", "dir/deep/er/c.txt", "c", "dir/d e+%&#?.jpg", "d", "empty.bin", "", "ä/ö.txt", "umlaut")
 	return []placed{
@@ -205,7 +205,7 @@ func TestUnsupported(t *testing.T) {
 	}
 	t.Run("stop", func(t *testing.T) {
 		w := put(t)
-		for range 2 { // a safety check does not tire
+		for range 2 { // the safety check stops each run
 			asked := w.during(func() {
 				plan, err := w.try(t.Context(), migrate.DefaultRules())
 				if !errors.Is(err, errBlocked) {
@@ -287,7 +287,7 @@ func TestCollisions(t *testing.T) {
 	t.Run("with an earlier run", func(t *testing.T) {
 		w := newWorld(t)
 		r := migrate.DefaultRules()
-		r.CategoryBy = "folder" // so that the first run makes the category
+		r.CategoryBy = "folder" // so that the first run creates the category
 		w.put("New/a.jpg", "1")
 		w.migrate(r)
 		w.put("New/A.jpg", "2")
@@ -418,7 +418,7 @@ func TestObjectsThatChangeAfterThePlan(t *testing.T) {
 	must(t, w.applier(w.deps()).Apply(t.Context(), plan.Run))
 	w.wantStates(plan, map[string]int64{"create done": 1, "create changed": 2})
 	w.wantAssets([]placed{{"Images", "", "ok.jpg", checksum("ok")}})
-	again := w.migrate(rules) // the next run takes what is there by now
+	again := w.migrate(rules) // the next run adopts the assets
 	w.wantStates(again, map[string]int64{"create done": 1, "unchanged skipped": 1})
 	w.put("ok.jpg", "changed after it was sent")
 	last := w.migrate(rules)
@@ -459,11 +459,11 @@ func TestFailuresAlikeStopTheRun(t *testing.T) {
 	}
 }
 
-// Each answer names an asset of its own, and is the same failure for all that.
+// Each answer names another asset, and all are the same failure.
 func TestWrongReceiptsStopTheRun(t *testing.T) {
 	w := newWorld(t)
 	for n := range 100 {
-		w.put(fmt.Sprintf(`C:\%03d.jpg`, n), "x") // the sandbox takes that for a path
+		w.put(fmt.Sprintf(`C:\%03d.jpg`, n), "x") // the sandbox takes this for a path
 	}
 	_, err := w.try(t.Context(), migrate.DefaultRules())
 	if err == nil || !strings.Contains(err.Error(), "failed alike") {
@@ -536,7 +536,8 @@ func TestStopDrains(t *testing.T) {
 	}
 }
 
-// Told to stop, a run says all the same that its state database failed meanwhile.
+// TestStopDoesNotHideTheStateDatabase verifies that a stopped run also reports a failure of its
+// state database.
 func TestStopDoesNotHideTheStateDatabase(t *testing.T) {
 	w := newWorld(t)
 	for n := range 20 {
@@ -634,7 +635,7 @@ func TestDeletedFoldersAreMadeAgain(t *testing.T) {
 	must(t, err)
 	top, err := w.other.Folders(t.Context())
 	must(t, err)
-	w.delete("/folders/" + r.Folder) // what is in it moves up
+	w.delete("/folders/" + r.Folder) // its assets move to the parent
 	w.delete("/folders/" + top[0].ID)
 	w.put("dir/sub/b.jpg", "b", "dir/sub/c.jpg", "c", "dir/d.jpg", "d")
 	w.migrate(migrate.DefaultRules())
@@ -645,7 +646,7 @@ func TestDeletedFoldersAreMadeAgain(t *testing.T) {
 
 func TestWrongReceiptIsUndone(t *testing.T) {
 	w := newWorld(t)
-	w.put(`C:\a.jpg`, "a", "ok.jpg", "ok") // the service drops what looks like a path of Windows
+	w.put(`C:\a.jpg`, "a", "ok.jpg", "ok") // the service removes what looks like a Windows path
 	plan := w.migrate(migrate.DefaultRules())
 	w.wantStates(plan, map[string]int64{"create done": 1, "create failed": 1})
 	w.wantAssets([]placed{{"Images", "", "ok.jpg", checksum("ok")}})
@@ -673,7 +674,8 @@ func TestApplyRefusesARunThatIsNotPlanned(t *testing.T) {
 	}
 }
 
-// What was made and taken back was sent, even if the run is aborted meanwhile.
+// TestWrongReceiptWhileAborting verifies that an asset that was created and trashed again counts as
+// sent, even if the run is aborted meanwhile.
 func TestWrongReceiptWhileAborting(t *testing.T) {
 	w := newWorld(t)
 	w.put(`C:\a.jpg`, "a")

@@ -14,7 +14,7 @@ import (
 	"assetferry/sources"
 )
 
-// A lister changes what a source lists.
+// A lister changes the listing of a source.
 type lister struct {
 	sources.Source
 	list func([]sources.Object) ([]sources.Object, error)
@@ -42,15 +42,15 @@ func (l lister) Objects(ctx context.Context, after sources.Key) iter.Seq2[source
 	}
 }
 
-// A listing that is wrong at any position never brings a wrong thing, and once the
-// source is well again everything is brought, once.
+// TestListingsThatMisbehave verifies that a listing that is wrong at any position never causes a
+// wrong upload, and that everything is uploaded once as soon as the source is healthy again.
 func TestListingsThatMisbehave(t *testing.T) {
 	t.Parallel()
 	unhealthy := errors.New("the share has gone away")
 	const objects = 5
 	for name, tc := range map[string]struct {
 		list    func(at int, all []sources.Object) ([]sources.Object, error)
-		refused string // what the error says; empty if nobody can tell
+		refused string // what the error says; empty if the mistake cannot be detected
 	}{
 		"repeats a key": {func(at int, all []sources.Object) ([]sources.Object, error) {
 			return append(all[:at+1:at+1], all[at:]...), nil
@@ -97,8 +97,8 @@ func TestListingsThatMisbehave(t *testing.T) {
 	}
 }
 
-// A source that names a thing once as an object and once as a folder, as object
-// stores do, has both.
+// TestFileAndFolderOfOneName verifies that a source may list both an object and a folder of the
+// same name, as object stores do.
 func TestFileAndFolderOfOneName(t *testing.T) {
 	w := newWorld(t)
 	w.put("foo.jpg", "a file", "foo.jpg/bar.jpg", "below it", "foo.jpg/foo.jpg/bar.jpg", "deeper")
@@ -110,7 +110,7 @@ func TestFileAndFolderOfOneName(t *testing.T) {
 	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"unchanged skipped": 3})
 }
 
-// An opener changes what is read of an object, whatever was listed.
+// An opener changes the content of objects, whatever was listed.
 type opener struct {
 	sources.Source
 	open func(content string) (io.Reader, error)
@@ -132,7 +132,7 @@ func (s opener) Open(ctx context.Context, o sources.Object, offset int64) (io.Re
 	return io.NopCloser(changed), nil
 }
 
-// endsWith is a reader that fails after a text.
+// endsWith returns a reader that fails with err after a text.
 func endsWith(text string, err error) io.Reader {
 	return io.MultiReader(strings.NewReader(text), &brokenReader{err})
 }
@@ -141,8 +141,8 @@ type brokenReader struct{ err error }
 
 func (f *brokenReader) Read([]byte) (int, error) { return 0, f.err }
 
-// An object that is not what was listed when it is read never becomes an asset, and
-// costs no other item anything.
+// TestObjectsThatMisbehave verifies that an object whose content differs from its listing never
+// becomes an asset, and does not delay other items.
 func TestObjectsThatMisbehave(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -27,8 +27,9 @@ import (
 	"assetferry/state"
 )
 
-// What goes by another key is moved and renamed where it is, with one request for each
-// place and one for each new name, and is known by its new key.
+// TestMoves verifies that the asset of an object with a new key is moved and renamed at the
+// destination, with one request for each place and one for each new name, and is recorded under its
+// new key.
 func TestMoves(t *testing.T) {
 	for _, provenance := range []string{"never", "always"} {
 		t.Run("provenance "+provenance, func(t *testing.T) {
@@ -83,8 +84,8 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// wantAsLeft holds every asset against its receipt: nobody has changed anything since, which an
-// undo would leave alone.
+// wantAsLeft verifies that each asset equals its receipt, except those of some keys. An undo would
+// skip an asset that differs.
 func (w *world) wantAsLeft(but ...string) {
 	w.Helper()
 	for r, err := range w.store.Receipts(w.Context(), w.pair.ID, "") {
@@ -105,8 +106,8 @@ func (w *world) wantAsLeft(but ...string) {
 	}
 }
 
-// A folder that is renamed goes with one request for a hundred of its assets, and no byte
-// is sent; when the service says they were changed last is read from a page of each list.
+// TestMoveOfAFolder verifies that a renamed folder takes one request for a hundred of its assets
+// and no upload, and that one page of each list has the new modification times.
 func TestMoveOfAFolder(t *testing.T) {
 	t.Parallel()
 	n := 10_000
@@ -154,8 +155,8 @@ func TestMoveOfAFolder(t *testing.T) {
 	}
 }
 
-// bumps has the service take a move for a change of the asset, until the function that it
-// gives is called.
+// bumps makes the service count a move as a modification of the asset, until the returned function
+// is called.
 func (w *world) bumps(now *clock) (stop func()) {
 	return w.answers("/assets/move", func(next http.RoundTripper, r *http.Request, body string) (*http.Response, error) {
 		for _, part := range strings.Split(body, `"assetId":"`)[1:] {
@@ -168,7 +169,7 @@ func (w *world) bumps(now *clock) (stop func()) {
 	})
 }
 
-// Where somebody has put an asset elsewhere under another name, back it goes.
+// TestMoveBack verifies that an asset that a user moved and renamed is moved to its place again.
 func TestMoveBack(t *testing.T) {
 	w := newWorld(t)
 	w.put("dir/a.jpg", "a", "dir/b.jpg", "b", "gone.jpg", "gone")
@@ -196,8 +197,8 @@ func TestMoveBack(t *testing.T) {
 	w.wantAsLeft("gone.jpg")
 }
 
-// A name that is taken where an asset goes keeps only that one from going there, and its
-// new name counts, not the former one.
+// TestMoveWhereANameIsTaken verifies that a name that is taken at the new place affects only the
+// asset of that name, and that the new name counts, not the former one.
 func TestMoveWhereANameIsTaken(t *testing.T) {
 	w := newWorld(t)
 	w.put("old/a.jpg", "a", "old/b.jpg", "b", "old/c.jpg", "c", "old/d.jpg", "d")
@@ -209,9 +210,9 @@ func TestMoveWhereANameIsTaken(t *testing.T) {
 	w.upload(w.images, theirs, "d.jpg", "and that")
 	plan := w.planSync(syncRules("keep"),
 		w.renames("old/a.jpg", "new/a.jpg", w.images, "new", "a.jpg"),
-		w.renames("old/b.jpg", "new/other.jpg", w.images, "new", "other.jpg"), // is taken under its former name only
+		w.renames("old/b.jpg", "new/other.jpg", w.images, "new", "other.jpg"), // taken only under its former name
 		w.renames("old/c.jpg", "new/c.jpg", w.images, "new", "c.jpg"),
-		w.renames("old/d.jpg", "new/new d.jpg", w.images, "new", "new d.jpg"), // under both
+		w.renames("old/d.jpg", "new/new d.jpg", w.images, "new", "new d.jpg"), // taken under both names
 	)
 	w.completes(plan)
 	w.wantStates(plan, map[string]int64{"move done": 2, "move failed": 2})
@@ -228,8 +229,8 @@ func TestMoveWhereANameIsTaken(t *testing.T) {
 	}
 }
 
-// An asset that is in its place and is refused its name keeps the one it has, and the
-// state database knows.
+// TestMoveWithoutNewName verifies that an asset that was moved, and whose new name is refused,
+// keeps its name, and that the state database has that name.
 func TestMoveWithoutNewName(t *testing.T) {
 	w := newWorld(t, faults(t, "PATCH /assets/{id} status=400"))
 	w.put("old/a.jpg", "a")
@@ -245,7 +246,7 @@ func TestMoveWithoutNewName(t *testing.T) {
 	}
 }
 
-// A folder that somebody deleted is made again.
+// TestMoveIntoADeletedFolder verifies that a folder that a user deleted is created again.
 func TestMoveIntoADeletedFolder(t *testing.T) {
 	w := newWorld(t)
 	w.put("old/a.jpg", "a", "new/b.jpg", "b")
@@ -255,7 +256,7 @@ func TestMoveIntoADeletedFolder(t *testing.T) {
 	w.wantAssets([]placed{{"Images", "", "b.jpg", checksum("b")}, {"Images", "new", "a.jpg", checksum("a")}})
 }
 
-// What is moved comes before what is sent, and what is trashed after all of it.
+// TestOrderOfASync verifies that a sync moves first, then uploads, and trashes last.
 func TestOrderOfASync(t *testing.T) {
 	w := newWorld(t)
 	plan := w.planSome()
@@ -276,7 +277,7 @@ func TestOrderOfASync(t *testing.T) {
 	}
 }
 
-// planSome plans a sync that moves, sends and trashes.
+// planSome plans a sync that moves, uploads and trashes.
 func (w *world) planSome() migrate.Plan {
 	w.put("a.jpg", "a", "gone.jpg", "gone", "b.jpg", "b")
 	w.migrate(migrate.DefaultRules())
@@ -285,7 +286,7 @@ func (w *world) planSome() migrate.Plan {
 	return w.planSync(syncRules("keep"), move, w.wants(state.Create, "new.jpg", w.images, "", "new.jpg"), w.loses("gone.jpg"))
 }
 
-// loses has an object vanish, and gives the item that trashes its asset.
+// loses deletes an object, and returns the item that trashes its asset.
 func (w *world) loses(key string) state.Item {
 	w.Helper()
 	r := w.receipt(key)
@@ -294,8 +295,8 @@ func (w *world) loses(key string) state.Item {
 		Action: state.Trash, Reason: string(migrate.ReasonGracePeriodOver), State: state.ItemPlanned, Category: r.Category, Name: r.Filename(), Asset: r.Asset}
 }
 
-// As long as an item is unconfirmed or waits, nothing is trashed and the run stays open; but
-// one that failed for good is no reason to wait.
+// TestTrashWaitsForTheRest verifies that nothing is trashed, and the run stays open, while an item
+// is unconfirmed or scheduled for retry. A permanently failed item does not delay it.
 func TestTrashWaitsForTheRest(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ answer, left string }{{"cut", "unconfirmed"}, {"429", "retry_scheduled"}, {"400", "failed"}} {
@@ -334,7 +335,8 @@ func TestTrashWaitsForTheRest(t *testing.T) {
 	}
 }
 
-// Told to stop, a sync finishes the batch that it moves, and goes on later.
+// TestMovesAreStopped verifies that a stopped sync completes the batch that it moves, and resumes
+// later.
 func TestMovesAreStopped(t *testing.T) {
 	w := newWorld(t)
 	w.putMany(150)
@@ -360,8 +362,9 @@ func TestMovesAreStopped(t *testing.T) {
 	w.wantStates(plan, map[string]int64{"move done": 150})
 }
 
-// A move that came through is known as soon as its run goes on, even if that ends again before
-// anything is moved: who gives the run up then finds the asset where it is.
+// TestMoveThatCameThroughIsKnown verifies that a completed move is recorded as soon as its run is
+// resumed, even if the run ends again before another move. A process that gives the run up then
+// finds the asset in its place.
 func TestMoveThatCameThroughIsKnown(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a")
@@ -380,8 +383,8 @@ func TestMoveThatCameThroughIsKnown(t *testing.T) {
 	w.wantStates(plan, map[string]int64{"move done": 1})
 }
 
-// An asset that the service refuses to tell about keeps no run from going on: what became of it
-// shows when it is moved again.
+// TestMoveThatCannotBeLookedAt verifies that a run resumes even if the service does not return one
+// asset. The next attempt to move it shows its state.
 func TestMoveThatCannotBeLookedAt(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b")
@@ -399,8 +402,8 @@ func TestMoveThatCannotBeLookedAt(t *testing.T) {
 	w.wantAssets([]placed{{"Images", "dir", "a.jpg", checksum("a")}, {"Images", "dir", "b.jpg", checksum("b")}})
 }
 
-// A move that was begun when the token lost its rights is not mistaken for a change by users: once
-// the rights are back, the next run finishes it.
+// TestMoveThatLosesItsRights verifies that a move during which the token loses its permissions does
+// not count as a change by users, and that the next run with permissions completes it.
 func TestMoveThatLosesItsRights(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(w *world){
@@ -447,7 +450,8 @@ func TestMoveThatLosesItsRights(t *testing.T) {
 	}
 }
 
-// An asset that may be moved and not renamed holds up no other object, however long that lasts.
+// TestMoveThatMayNotBeFinished verifies that an asset that can be moved but not renamed does not
+// delay any other object, however long that lasts.
 func TestMoveThatMayNotBeFinished(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -478,7 +482,7 @@ func TestMoveThatMayNotBeFinished(t *testing.T) {
 	})
 }
 
-// losesMoves has the service refuse to move anything from the n-th request on.
+// losesMoves makes the service refuse all moves from the n-th request on.
 func (w *world) losesMoves(n int) {
 	asked := 0
 	w.answers("/assets/move", func(next http.RoundTripper, r *http.Request, body string) (*http.Response, error) {
@@ -489,7 +493,8 @@ func (w *world) losesMoves(n int) {
 	})
 }
 
-// A batch of moves whose first request is refused for want of rights needs no look.
+// TestMoveForbidden verifies that no further check is needed if the first request of a batch of
+// moves is refused for lack of permissions.
 func TestMoveForbidden(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets/move status=403"))
 	w.put("a.jpg", "a", "b.jpg", "b")
@@ -506,8 +511,8 @@ func TestMoveForbidden(t *testing.T) {
 	w.wantStates(plan, map[string]int64{"move planned": 2})
 }
 
-// A run that ends because the service refuses one move after the other still looks for those of
-// which it has no answer.
+// TestRefusedMovesDoNotHideLostOnes verifies that a run that ends after too many refused moves
+// still checks the moves without an answer.
 func TestRefusedMovesDoNotHideLostOnes(t *testing.T) {
 	w := newWorld(t)
 	w.putMany(22)
@@ -545,8 +550,8 @@ func TestRefusedMovesDoNotHideLostOnes(t *testing.T) {
 	w.wantStates(plan, map[string]int64{"move done": 2, "move failed": 20})
 }
 
-// A move whose answer is lost is looked at, and where the state database fails meanwhile the run
-// says so.
+// TestLostMoveDoesNotHideTheStateDatabase verifies that a move without an answer is checked, and
+// that the run reports if the state database fails meanwhile.
 func TestLostMoveDoesNotHideTheStateDatabase(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a")
@@ -566,7 +571,8 @@ func TestLostMoveDoesNotHideTheStateDatabase(t *testing.T) {
 	w.wantAssets([]placed{{"Images", "dir", "a.jpg", checksum("a")}})
 }
 
-// An asset that the service tells nothing about fails by itself, and the others go back.
+// TestMoveBackWhatCannotBeRead verifies that only the asset that the service does not return fails,
+// and that all others return to their places.
 func TestMoveBackWhatCannotBeRead(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b")
@@ -588,7 +594,7 @@ func TestMoveBackWhatCannotBeRead(t *testing.T) {
 	w.wantAssets([]placed{{"Images", "", "b.jpg", checksum("b")}, {"Images", "elsewhere", "a.jpg", checksum("a")}})
 }
 
-// An unreadable Reader says nothing of one asset.
+// An unreadable Reader fails to return one asset.
 type unreadable struct {
 	migrate.Reader
 	asset string

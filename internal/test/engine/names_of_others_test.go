@@ -13,7 +13,7 @@ import (
 	"assetferry/state"
 )
 
-// policies runs a test with each way in which services treat a second asset of a name.
+// policies runs a test with each way in which services treat a second asset of the same name.
 func policies(t *testing.T, test func(w *world)) {
 	for _, policy := range []string{"accept", "rename", "refuse"} {
 		t.Run(policy, func(t *testing.T) {
@@ -22,11 +22,12 @@ func policies(t *testing.T, test func(w *world)) {
 	}
 }
 
-// An object whose new name an asset of somebody else has is a conflict, in each run until that
-// is gone. Its asset stays where it was, and none is of a name twice.
+// TestMoveToANameOfOthers verifies that an object whose new name belongs to another user's asset is
+// a conflict in each run until that asset is deleted. Its own asset stays in its place, and no name
+// is used twice.
 func TestMoveToANameOfOthers(t *testing.T) {
 	t.Parallel()
-	for _, moved := range []string{"dir/b.jpg", "new/b.jpg"} { // where we have others, and where we have none
+	for _, moved := range []string{"dir/b.jpg", "new/b.jpg"} { // a folder with assets of ours, and one without
 		t.Run(moved, func(t *testing.T) {
 			policies(t, func(w *world) {
 				removing := trashing()
@@ -42,7 +43,7 @@ func TestMoveToANameOfOthers(t *testing.T) {
 				theirs := w.upload(w.images, folder, "b.jpg", "theirs")
 				w.put(moved, "a", "new/c.jpg", "c")
 				w.wantStates(w.syncs(removing), map[string]int64{"conflict conflict": 1, "move done": 1, "unchanged skipped": 1})
-				for range 6 { // more than it takes to give a failure up
+				for range 6 { // more runs than it takes to exhaust retries
 					plan := w.syncs(removing)
 					w.wantStates(plan, map[string]int64{"conflict conflict": 1, "unchanged skipped": 2})
 					if i := w.item(plan, moved); i.Reason != string(migrate.ReasonNameExists) {
@@ -63,7 +64,8 @@ func TestMoveToANameOfOthers(t *testing.T) {
 	}
 }
 
-// Who wants a second asset of a name gets it.
+// TestMoveToANameOfOthersAsDuplicate verifies that --on-existing create allows a second asset of
+// the same name.
 func TestMoveToANameOfOthersAsDuplicate(t *testing.T) {
 	w := newWorld(t)
 	rules := syncing()
@@ -76,7 +78,8 @@ func TestMoveToANameOfOthersAsDuplicate(t *testing.T) {
 	w.wantStates(w.syncs(rules), map[string]int64{"move done": 1, "unchanged skipped": 1})
 }
 
-// A name that an asset of ours has but for case or Unicode form, is none of others.
+// TestMoveToANameOfOurs verifies that a name that one of our own assets has, in another case or
+// Unicode form, does not count as another user's.
 func TestMoveToANameOfOurs(t *testing.T) {
 	t.Parallel()
 	policies(t, func(w *world) {
@@ -89,8 +92,8 @@ func TestMoveToANameOfOurs(t *testing.T) {
 	})
 }
 
-// An asset that is to get the name of its object back does not while one of others has it, and
-// gets it once that is gone. No run fails for that.
+// TestNameOfOthersIsNotFree verifies that an asset does not get its object's name while another
+// user's asset has it, gets it once that asset is deleted, and fails no run meanwhile.
 func TestNameOfOthersIsNotFree(t *testing.T) {
 	t.Parallel()
 	policies(t, func(w *world) {
@@ -119,8 +122,9 @@ func TestNameOfOthersIsNotFree(t *testing.T) {
 	})
 }
 
-// A name that is taken between the plan and its run makes that run a failed one, and its asset
-// goes back. From the next run on it is a conflict, until the name is free.
+// TestMoveToANameThatIsTakenMeanwhile verifies that a run fails if a name is taken between plan and
+// apply, and that the asset returns to its place. From the next run on the object is a conflict
+// until the name is free.
 func TestMoveToANameThatIsTakenMeanwhile(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []string{"rename", "refuse"} {
@@ -160,8 +164,9 @@ func TestMoveToANameThatIsTakenMeanwhile(t *testing.T) {
 	}
 }
 
-// Where the service does not tell which names are taken, what is to be moved is. An asset that
-// is refused its name keeps the one that it has, and only one run fails for that.
+// TestMoveWithoutAskingForNames verifies that assets are moved even if the service does not report
+// which names are taken. An asset that is refused its name keeps its present one, and only one run
+// fails because of it.
 func TestMoveWithoutAskingForNames(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets/namesExist status=404"), func(o *sandbox.Options) { o.Profile.EqualAssets = "refuse" })
 	w.put("old/a.jpg", "a", "old/c.jpg", "c", "dir/z.jpg", "z")
@@ -179,7 +184,8 @@ func TestMoveWithoutAskingForNames(t *testing.T) {
 	w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 3})
 }
 
-// An asset that is in its new place under its new name already is none of others.
+// TestMoveOfWhatIsThere verifies that an asset that already has its new place and name does not
+// count as another user's.
 func TestMoveOfWhatIsThere(t *testing.T) {
 	w := newWorld(t)
 	w.put("old/a.jpg", "a", "dir/z.jpg", "z")

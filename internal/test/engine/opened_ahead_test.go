@@ -14,7 +14,7 @@ import (
 	"assetferry/sources"
 )
 
-// A level counts what goes on at once.
+// A level counts how many operations are in progress at once.
 type level struct {
 	mu        sync.Mutex
 	now, most int
@@ -31,7 +31,7 @@ func (l *level) add(n int) {
 	}
 }
 
-// A watched source counts its readers.
+// A watched source counts its open readers.
 type watched struct {
 	sources.Source
 	open level
@@ -59,7 +59,7 @@ func (r *watchedReader) Close() error {
 	return r.ReadCloser.Close()
 }
 
-// A held writer counts its uploads, and lets none begin before it is told to.
+// A held writer counts its uploads, and delays them until release is closed.
 type held struct {
 	migrate.Writer
 	uploads level
@@ -73,8 +73,8 @@ func (h *held) Upload(ctx context.Context, u assets.Upload) (assets.Asset, error
 	return h.Writer.Upload(ctx, u)
 }
 
-// While as many items are sent as may be at once, the next objects are opened, and no
-// more than that.
+// TestObjectsAreOpenedAhead verifies that, while the maximum number of uploads is in progress, only
+// the next few objects are opened.
 func TestObjectsAreOpenedAhead(t *testing.T) {
 	const once, objects = 3, 20
 	w := newWorld(t)
@@ -101,7 +101,8 @@ func TestObjectsAreOpenedAhead(t *testing.T) {
 	}
 }
 
-// What was opened ahead when the run is to end is closed, and the item given back.
+// TestStopClosesWhatWasOpenedAhead verifies that objects that were opened ahead are closed when the
+// run stops, and that their items are released.
 func TestStopClosesWhatWasOpenedAhead(t *testing.T) {
 	const once, objects = 2, 20
 	w := newWorld(t)
@@ -113,7 +114,7 @@ func TestStopClosesWhatWasOpenedAhead(t *testing.T) {
 			return
 		}
 		close(stop)
-		source.open.reached = func(n int) { // the one that waits for its turn gives up
+		source.open.reached = func(n int) { // the reader that waits for its turn closes
 			if n == once {
 				source.open.reached = nil
 				close(writer.release)

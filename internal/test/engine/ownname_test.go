@@ -7,9 +7,9 @@ import (
 	"assetferry/state"
 )
 
-// An asset of ours that holds the name of an object, and has its content, is taken for it
-// if its own object is gone: nothing is sent beside it. So it is where a bit of a stored key
-// has flipped, and where a file got another name that people would take for the same.
+// TestOurAssetHoldsTheName verifies that an asset of ours with the name and content of an object is
+// adopted for it if its own object is deleted at the source, and no second asset is created. This
+// covers a flipped bit in a stored key, and a new name that users cannot distinguish.
 func TestOurAssetHoldsTheName(t *testing.T) {
 	for name, tc := range map[string]struct {
 		then    func(w *world)
@@ -47,7 +47,7 @@ func TestOurAssetHoldsTheName(t *testing.T) {
 	}
 }
 
-// To adopt changes nothing at the destination, so no name either.
+// TestAdoptOnlyRenamesNothing verifies that a run that only adopts assets renames none of them.
 func TestAdoptOnlyRenamesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.put("A.jpg", "content")
@@ -61,8 +61,9 @@ func TestAdoptOnlyRenamesNothing(t *testing.T) {
 	}
 }
 
-// An asset of ours that people deleted, renamed or edited does not stand for another object:
-// that is sent, and theirs stays as it is.
+// TestOurAssetHoldsTheNameAndWasChanged verifies that an asset of ours that users deleted, renamed
+// or edited is not adopted for another object: the object is uploaded, and the users' asset stays
+// as it is.
 func TestOurAssetHoldsTheNameAndWasChanged(t *testing.T) {
 	suffixed := "a~" + checksum("a.jpg")[:6] + ".jpg"
 	for what, tc := range map[string]struct {
@@ -94,7 +95,8 @@ func TestOurAssetHoldsTheNameAndWasChanged(t *testing.T) {
 	}
 }
 
-// That an asset of ours was taken for another object is undone, with those that share it.
+// TestUndoOfAnAdoptedAsset verifies that undo reverts the adoption of our asset for another object,
+// including the objects that share it.
 func TestUndoOfAnAdoptedAsset(t *testing.T) {
 	w := newWorld(t)
 	r := migrate.DefaultRules()
@@ -113,7 +115,8 @@ func TestUndoOfAnAdoptedAsset(t *testing.T) {
 	w.wantSound()
 }
 
-// Where people have the asset that was to get another name, its name is not free.
+// TestConflictKeepsTheName verifies that a name is not free while users hold the asset that was
+// going to be renamed.
 func TestConflictKeepsTheName(t *testing.T) {
 	w := newWorld(t)
 	w.put("Photo.jpg", "before")

@@ -19,7 +19,7 @@ import (
 
 const benchObjects = 100_000
 
-// numbered is a source that makes its objects as they are listed and keeps none.
+// numbered is a source that generates its objects as it lists them.
 type numbered struct{ perFolder int }
 
 func (numbered) Traits() sources.Traits { return sources.Traits{Precision: time.Second} }
@@ -42,7 +42,7 @@ func (numbered) Open(context.Context, sources.Object, int64) (io.ReadCloser, err
 
 var listed = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// empty is a destination with one category and nothing in it.
+// empty is a destination with one empty category.
 type empty struct{ migrate.Reader }
 
 func (empty) Categories(context.Context) iter.Seq2[assets.Category, error] {
@@ -55,7 +55,7 @@ func (empty) Folders(context.Context) ([]assets.Folder, error) { return nil, nil
 
 func (empty) Limits(context.Context) (assets.Limits, error) { return assets.Limits{}, nil }
 
-// A benchPlan plans the same source again and again.
+// A benchPlan plans the same source repeatedly.
 type benchPlan struct {
 	*testing.B
 	store *state.Store
@@ -82,7 +82,7 @@ func (b *benchPlan) plan() migrate.Plan {
 	return plan
 }
 
-// send has everything arrive.
+// send records all items of a run as uploaded.
 func (b *benchPlan) send(run state.Run) {
 	must(b, b.store.SetRunState(b.Context(), run.Num, state.Planned, state.Applying))
 	for after := ""; ; {
@@ -118,8 +118,7 @@ func BenchmarkPlan(b *testing.B) {
 	p.report()
 }
 
-// BenchmarkQuietRun plans 100,000 objects that have all arrived, in many folders and
-// in one.
+// BenchmarkQuietRun plans 100,000 objects that are all uploaded, in many folders and in one.
 func BenchmarkQuietRun(b *testing.B) {
 	for name, perFolder := range map[string]int{"tree": 500, "flat": benchObjects} {
 		b.Run(name, func(b *testing.B) {

@@ -9,7 +9,7 @@ import (
 	"assetferry/state"
 )
 
-// Whatever a person approves changes the hash, and nothing else does.
+// TestPlanHash verifies that the hash covers everything that a person approves, and nothing else.
 func TestPlanHash(t *testing.T) {
 	type plan struct {
 		head  migrate.PlanHead

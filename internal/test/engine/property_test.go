@@ -32,8 +32,8 @@ import (
 	"assetferry/state"
 )
 
-// pieces are what odd names are made of: what file systems, forms, URLs or
-// Unicode give a meaning of their own.
+// pieces are the parts of unusual names: characters with a special meaning in file systems, forms,
+// URLs or Unicode.
 var pieces = []string{
 	"a", "A", " ", ".", "..", "", "~", "%", "%41", "%2F", "+", "&", "=", "#", "?", "*", ":", ";", "'", "\"", `b\`, "|", "<", "$",
 	"\t", "\x01", "\x7f", "\u0085", "\u00a0", "\u200d", "\u202e", "\ufeff", "\xff", "\xc3", "\U0001f600", "\u65e5\u672c",
@@ -41,8 +41,7 @@ var pieces = []string{
 	strings.Repeat("m", 128), strings.Repeat("\u00e9", 255), strings.Repeat("n", 256), strings.Repeat("o", 257),
 }
 
-// drawSegment draws a part of a key. Of the usual ones many differ in no more than
-// case and Unicode form.
+// drawSegment draws a part of a key. Many of the usual ones differ only in case and Unicode form.
 func drawSegment(t *rapid.T, usual ...string) string {
 	if rapid.IntRange(0, 3).Draw(t, "odd") > 0 {
 		return rapid.SampledFrom(usual).Draw(t, "segment")
@@ -59,7 +58,7 @@ func drawKey(t *rapid.T) sources.Key {
 	b.WriteString(rapid.SampledFrom([]string{".jpg", ".JPG", ".png", ".txt", ".Txt", ".odd", ".\u00d6", ".longestextension", ".", "", ".j g"}).Draw(t, "extension"))
 	key := b.String()
 	if strings.Contains(key, `\`) {
-		key = strings.ReplaceAll(key, `"`, "'") // which of them is escaped how, services do not agree
+		key = strings.ReplaceAll(key, `"`, "'") // services do not agree which of them to escape, and how
 	}
 	return sources.Key(key)
 }
@@ -78,7 +77,7 @@ func drawLibrary(t *rapid.T) map[sources.Key][]byte {
 	return library
 }
 
-// drawRules draws rules under which everything is sent that can be.
+// drawRules draws rules under which every valid object is uploaded.
 func drawRules(t *rapid.T) migrate.Rules {
 	r := migrate.DefaultRules()
 	r.Unsupported = "create"
@@ -87,13 +86,13 @@ func drawRules(t *rapid.T) migrate.Rules {
 	return r
 }
 
-// drawReading draws how the service reads what is not documented: with the flag -reading, as
-// that says.
+// drawReading draws one interpretation of the undocumented behaviour of the service. The flag
+// -reading sets it instead.
 func drawReading(t *rapid.T) string {
 	return rapid.SampledFrom(sandboxtest.Readings()).Draw(t, "reading")
 }
 
-// drawStrictRules draws rules that leave things out, too.
+// drawStrictRules draws rules that may also skip objects.
 func drawStrictRules(t *rapid.T) migrate.Rules {
 	r := drawRules(t)
 	r.Unsupported = rapid.SampledFrom([]string{"skip", "create"}).Draw(t, "unsupported")
@@ -109,9 +108,8 @@ func drawProvenance(t *rapid.T) change {
 	return func(a *apply.Applier) { a.Provenance = mode }
 }
 
-// oracle says where everything has to end up with the rules of the test; what is
-// not in it must stay away, with a reason. It is written from the documentation,
-// not from the engine.
+// oracle returns the expected asset of each object under the rules of the test. All other objects
+// must be skipped with a reason. It follows the documentation, not the engine.
 func oracle(library map[sources.Key][]byte, onCollision string) map[string]placed {
 	categories := map[string]string{"jpg": "Images", "png": "Images", "txt": "Texts"}
 	taken := map[string]bool{}
@@ -139,8 +137,8 @@ func oracle(library map[sources.Key][]byte, onCollision string) map[string]place
 	return all
 }
 
-// shared takes out of what an oracle says the objects that share an asset of another one, the
-// first that is as they are, and gives the keys of both.
+// shared removes from the result of oracle the objects that share the asset of the first identical
+// one, and returns the keys of both.
 func shared(all map[string]placed) map[string]string {
 	owners, aliases := map[[3]string]string{}, map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(all)) {
@@ -156,22 +154,22 @@ func shared(all map[string]placed) map[string]string {
 	return aliases
 }
 
-// without gives a library without some keys.
+// without returns a library without some keys.
 func without(library map[sources.Key][]byte, keys map[string]string) map[sources.Key][]byte {
 	rest := maps.Clone(library)
 	maps.DeleteFunc(rest, func(key sources.Key, _ []byte) bool { return keys[string(key)] != "" })
 	return rest
 }
 
-// isSystemFile reports whether a key is one that office programs leave behind; of
-// what is left out, nothing else can be drawn.
+// isSystemFile reports whether a key is a temporary file of an office program, the only kind of
+// skipped file that these tests draw.
 func isSystemFile(key string) bool {
 	return slices.ContainsFunc(strings.Split(key, "/"), func(name string) bool { return strings.HasPrefix(name, "~$") })
 }
 
 func tooLong(name string) bool { return utf8.RuneCountInString(name) > 256 }
 
-// isClean reports whether a key is text that makes folders and a name.
+// isClean reports whether a key is text that is valid as folders and a name.
 func isClean(key string) bool {
 	return key != "" && utf8.ValidString(key) && !strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r == 0x7f }) &&
 		path.Clean("/"+key) == "/"+key
@@ -181,9 +179,9 @@ func isExtension(e string) bool {
 	return len(e) > 1 && utf8.RuneCountInString(e) <= 10 && !strings.ContainsFunc(e, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) || r == '\\' })
 }
 
-// A run that is cut short anywhere, and continued until it is finished, ends as
-// one that was not, and accounts for every object. Then there is nothing more to
-// do, and without the state database everything is found again.
+// TestInterruptedAnywhere verifies that a run that is interrupted anywhere, and resumed until it is
+// finished, has the same result as an uninterrupted one, and accounts for every object. After that
+// there is nothing to do, and without the state database everything is found again.
 func TestInterruptedAnywhere(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -204,7 +202,7 @@ func TestInterruptedAnywhere(t *testing.T) {
 			rt.Errorf("aliases (-want +got):\n%s", diff)
 		}
 		if apart := without(library, aliases); len(oracle(apart, r.OnCollision)) > len(want) {
-			return // what was in the way of an object shares an asset now, so the next run has something to do
+			return // the asset that blocked an object is shared now, so the next run has something to do
 		}
 		second := func() { insist(rt, func() (migrate.Plan, error) { return w.try(w.Context(), r) }) }
 		if sent := writes(w.during(second)); len(sent) > 0 {
@@ -226,7 +224,7 @@ func TestInterruptedAnywhere(t *testing.T) {
 	})
 }
 
-// aliases gives the keys of objects that share an asset, and of those whose asset it is.
+// aliases returns the key of the asset's owner by the key of each object that shares the asset.
 func (w *world) aliases() map[string]string {
 	w.Helper()
 	all := map[string]string{}
@@ -237,7 +235,7 @@ func (w *world) aliases() map[string]string {
 	return all
 }
 
-// actions counts the objects of a plan by what happens to them.
+// actions counts the objects of a plan by action.
 func actions(p migrate.Plan) map[state.Action]int64 {
 	count := map[state.Action]int64{}
 	for _, t := range p.Tallies {
@@ -246,8 +244,8 @@ func actions(p migrate.Plan) map[state.Action]int64 {
 	return count
 }
 
-// finish runs until all is done that can be. It is interrupted now and then at
-// first; before each attempt a function is called.
+// finish runs until everything possible is done. It interrupts the first attempts at random, and
+// calls before at the start of each attempt.
 func (w *world) finish(t *rapid.T, d migrate.Deps, r migrate.Rules, before func(attempt int), changes ...change) {
 	for attempt, failed := 0, 0; ; attempt++ {
 		before(attempt)
@@ -272,16 +270,15 @@ func (w *world) finish(t *rapid.T, d migrate.Deps, r migrate.Rules, before func(
 	}
 }
 
-// mayPass reports whether an error is one that the faults of a test may make: a call
-// that every other time fails can do so at each of its tries, beside other calls.
+// mayPass reports whether the faults of a test can cause an error: an operation that fails every
+// other time, among other operations, may fail at each attempt.
 func mayPass(err error) bool {
 	class, _ := retry.Classify(err)
 	_, service := errors.AsType[*assets.Error](err)
 	return service && class.Repeatable()
 }
 
-// insist does something until it comes to its end, as long as what keeps it from
-// that may pass.
+// insist repeats do until it succeeds, as long as its errors may pass.
 func insist(t *rapid.T, do func() (migrate.Plan, error)) migrate.Plan {
 	for range 100 {
 		plan, err := do()
@@ -296,9 +293,8 @@ func insist(t *rapid.T, do func() (migrate.Plan, error)) migrate.Plan {
 	panic("not reached")
 }
 
-// isDone reports whether everything that is listed has arrived, or cannot. A run may also be left
-// open, with unconfirmed items, or be finished with some that failed; then another
-// one is due.
+// isDone reports whether each listed object is uploaded, or cannot be. Otherwise the run is open,
+// with unconfirmed items, or finished with failed items, and another run is needed.
 func (w *world) isDone(t *rapid.T, plan migrate.Plan) bool {
 	states, listed := w.states(plan)
 	run, err := w.store.Run(w.Context(), plan.Run.ID)
@@ -329,7 +325,7 @@ func (w *world) listed() (n int64) {
 	return n
 }
 
-// wantLibrary wants these objects to have arrived, each once, and nothing else.
+// wantLibrary verifies that exactly these objects are at the destination, each once.
 func (w *world) wantLibrary(t *rapid.T, want map[string]placed) {
 	w.wantSound()
 	all := slices.SortedFunc(maps.Values(want), comparePlaced)
@@ -349,9 +345,9 @@ func (w *world) wantLibrary(t *rapid.T, want map[string]placed) {
 	}
 }
 
-// A source that changes between any two attempts, whatever is unconfirmed by then,
-// costs nothing: what arrives is always some version of its object as a whole, once,
-// and in the end every object has arrived or is known not to.
+// TestSourceChangesAnytime verifies that the source may change between any two attempts, whatever
+// is unconfirmed by then. Each asset is a complete version of its object, exists once, and in the
+// end every object is uploaded or reported as not.
 func TestSourceChangesAnytime(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -359,7 +355,7 @@ func TestSourceChangesAnytime(t *testing.T) {
 		w := newWorld(t, faults(t, drawFaults(rt)...), reading(t, drawReading(rt)))
 		defer w.close()
 		p := &past{versions: map[sources.Key][]string{}, lost: map[string]string{}}
-		p.put(w, "always.jpg", []byte("there")) // a source that lists nothing is taken for one that is away
+		p.put(w, "always.jpg", []byte("there")) // a source that lists nothing counts as unavailable
 		library := drawLibrary(rt)
 		for _, key := range slices.Sorted(maps.Keys(library)) {
 			p.put(w, key, library[key])
@@ -375,21 +371,21 @@ func TestSourceChangesAnytime(t *testing.T) {
 			}
 		}, provenance)
 		p.heal(w)
-		w.finish(rt, d, r, func(int) {}, provenance) // what was finished may have been listed before the last change
+		w.finish(rt, d, r, func(int) {}, provenance) // the last change may have followed the listing of the finished run
 		p.check(rt, w)
 	})
 }
 
-// A past knows what became of the objects of a source.
+// A past records the outcomes for the objects of a source.
 type past struct {
 	migrate.Silent
 	versions map[sources.Key][]string // checksums of all contents that an object ever had
 
 	mu   sync.Mutex
-	lost map[string]string // name -> key of what changed while it was unconfirmed, and may have arrived
+	lost map[string]string // name -> key of objects that changed while they were unconfirmed, and may be uploaded
 }
 
-// Item is told what becomes of an item.
+// Item records the outcome of an item.
 func (p *past) Item(i state.Item, o state.Outcome) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -403,7 +399,7 @@ func (p *past) put(w *world, key sources.Key, content []byte) {
 	p.versions[key] = append(p.versions[key], checksum(string(content)))
 }
 
-// heal makes everything readable that is not.
+// heal makes all unreadable objects readable.
 func (p *past) heal(w *world) {
 	for o, err := range w.source.Objects(w.Context(), "") {
 		must(w, err)
@@ -413,7 +409,7 @@ func (p *past) heal(w *world) {
 	}
 }
 
-// change changes some objects in some way.
+// change makes random changes to some objects.
 func (p *past) change(t *rapid.T, w *world) {
 	for range rapid.IntRange(0, 4).Draw(t, "changes") {
 		key := drawKey(t)
@@ -434,8 +430,8 @@ func (p *past) change(t *rapid.T, w *world) {
 	}
 }
 
-// check wants each asset to be of one object, in one of its versions. Only of
-// those that were lost sight of may an asset be there that nobody owns.
+// check verifies that each asset belongs to one object, and has one of its versions. Only assets of
+// objects that changed while unconfirmed may have no owner.
 func (p *past) check(t *rapid.T, w *world) {
 	owners := map[string]string{}
 	var held []string
@@ -472,7 +468,7 @@ func (p *past) check(t *rapid.T, w *world) {
 	}
 }
 
-// checkAll wants every object that can be taken to have arrived, by itself or by another one.
+// checkAll verifies that every valid object is uploaded, or shares an asset.
 func (p *past) checkAll(t *rapid.T, w *world) {
 	aliases := w.aliases()
 	run, err := w.store.LastFinished(w.Context(), w.pair.ID, "migrate")
@@ -489,7 +485,7 @@ func (p *past) checkAll(t *rapid.T, w *world) {
 	}
 }
 
-// aliasesOf gives the keys of objects that share the asset of one.
+// aliasesOf returns the keys of objects that share the asset of an owner.
 func (w *world) aliasesOf(owner string) (keys []string) {
 	w.Helper()
 	for a, err := range w.store.AliasesOf(w.Context(), w.pair.ID, sources.Key(owner)) {
@@ -501,8 +497,7 @@ func (w *world) aliasesOf(owner string) (keys []string) {
 
 var errPulled = errors.New("the plug was pulled")
 
-// tryInterrupted cancels at some request, and now and then lists anew; from a
-// certain attempt on it lets the run finish.
+// tryInterrupted cancels at some request, and at random lists again; later attempts complete.
 func (w *world) tryInterrupted(t *rapid.T, d migrate.Deps, r migrate.Rules, attempt int, changes ...change) (migrate.Plan, error) {
 	ctx, cancel := context.WithCancelCause(w.Context())
 	defer cancel(nil)
@@ -522,8 +517,8 @@ func (w *world) tryInterrupted(t *rapid.T, d migrate.Deps, r migrate.Rules, atte
 	return w.tryWith(ctx, d, r, changes...)
 }
 
-// relist does what the command does with a run whose listing is old. It cannot while
-// something stays unconfirmed.
+// relist lists a run with an old listing again, as the command does. It cannot while an item is
+// unconfirmed.
 func (w *world) relist(d migrate.Deps, changes ...change) {
 	w.Helper()
 	run, err := w.store.Unfinished(w.Context(), w.pair.ID)

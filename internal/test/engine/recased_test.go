@@ -16,8 +16,8 @@ import (
 	"assetferry/state"
 )
 
-// An object that got another name, in case or Unicode form only, and other content at once
-// keeps its asset, which gets both.
+// TestSyncOfARecasedName verifies that an object whose name changes only in case or Unicode form,
+// and whose content changes too, keeps its asset, which gets both.
 func TestSyncOfARecasedName(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ before, after, name string }{
@@ -54,8 +54,8 @@ func TestSyncOfARecasedName(t *testing.T) {
 	}
 }
 
-// What is not certain about such a name is not done: two objects cannot have one asset, and
-// one that others share must keep its content.
+// TestSyncOfARecasedNameThatIsWantedTwice verifies that nothing uncertain is done about such a
+// name: two objects cannot have one asset, and an asset that other objects share keeps its content.
 func TestSyncOfARecasedNameThatIsWantedTwice(t *testing.T) {
 	w := newWorld(t)
 	w.put("Photo.jpg", "before")
@@ -73,13 +73,14 @@ func TestSyncOfARecasedNameThatIsWantedTwice(t *testing.T) {
 	w.wantSound()
 }
 
-// A name that could not be given at once is given by another attempt, without another asset.
+// TestRecasedNameAfterAFailure verifies that a failed renaming is repeated by another attempt,
+// without another asset.
 func TestRecasedNameAfterAFailure(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []string{
 		"POST /assets/{id} drop=after once=1", "POST /assets/{id} drop=before once=1",
 		"PATCH /assets/{id} drop=after once=1", "PATCH /assets/{id} drop=before once=1", "PATCH /assets/{id} status=500 once=1",
-		"PATCH /assets/{id} status=503 once=1, PATCH /assets/{id} status=503 once=2, PATCH /assets/{id} status=503 once=3", // all tries of the client
+		"PATCH /assets/{id} status=503 once=1, PATCH /assets/{id} status=503 once=2, PATCH /assets/{id} status=503 once=3", // all attempts of the client
 	} {
 		w := newWorld(t, faults(t, strings.Split(fault, ", ")...))
 		w.put("Photo.jpg", "before")
@@ -101,8 +102,9 @@ func TestRecasedNameAfterAFailure(t *testing.T) {
 	}
 }
 
-// A run that ends after the new content of an asset and before its new name leaves that name to
-// the next one. The content is ours and not people's by then, and is not sent again.
+// TestRecasedNameAfterTheRunHasEnded verifies that a run that ends between the new content of an
+// asset and its new name leaves the renaming to the next run. The content counts as ours, not as an
+// edit, and is not uploaded again.
 func TestRecasedNameAfterTheRunHasEnded(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(stop, abort func()) (status int){
@@ -113,7 +115,7 @@ func TestRecasedNameAfterTheRunHasEnded(t *testing.T) {
 		"gateway timeout":                 func(_, _ func()) int { return http.StatusGatewayTimeout },
 		"unauthorized":                    func(_, _ func()) int { return http.StatusUnauthorized },
 	} {
-		for _, listed := range []bool{true, false} { // again, as the command has it done before it goes on
+		for _, listed := range []bool{true, false} { // whether the run is listed again, as the command does before it resumes
 			t.Run(fmt.Sprintf("%s, listed again %t", name, listed), func(t *testing.T) {
 				w := newWorld(t)
 				w.put("Photo.jpg", "before", "z.jpg", "z")
@@ -161,7 +163,8 @@ func TestRecasedNameAfterTheRunHasEnded(t *testing.T) {
 	}
 }
 
-// A name that was taken when an object arrived is given back once it is free.
+// TestSyncGivesAFreeNameBack verifies that an object gets its own name once the name is free that
+// was taken at its upload.
 func TestSyncGivesAFreeNameBack(t *testing.T) {
 	w := newWorld(t)
 	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
@@ -192,8 +195,9 @@ func TestSyncGivesAFreeNameBack(t *testing.T) {
 	w.wantSound()
 }
 
-// Of several objects with one content that are gone, the one whose name differs in case only
-// is it: its content did not change, and none is sent.
+// TestSyncOfARecasedNameAmongEquals verifies that, among several deleted objects with identical
+// content, the one whose name differs only in case is matched: its content did not change, and
+// nothing is uploaded.
 func TestSyncOfARecasedNameAmongEquals(t *testing.T) {
 	w := newWorld(t)
 	w.put("Photo.jpg", "equal", "x/other.jpg", "equal", "z.jpg", "z")
@@ -212,11 +216,11 @@ func TestSyncOfARecasedNameAmongEquals(t *testing.T) {
 	w.wantSound()
 }
 
-// A name that an asset of others has, in another case than ours, is not taken: the object is a
-// conflict in each run until the name is free, and no asset is changed until then.
+// TestRecasedNameOfOthers verifies that a name that another user's asset has, in another case, is
+// not taken: the object is a conflict in each run, and no asset changes, until the name is free.
 func TestRecasedNameOfOthers(t *testing.T) {
 	t.Parallel()
-	for _, content := range []string{"before", "after"} { // what is moved, and what is replaced
+	for _, content := range []string{"before", "after"} { // a move, and a replacement
 		t.Run(content, func(t *testing.T) {
 			policies(t, func(w *world) {
 				w.put("dir/Photo.jpg", "before", "z.jpg", "z")
@@ -225,7 +229,7 @@ func TestRecasedNameOfOthers(t *testing.T) {
 				theirs := w.upload(w.images, r.Folder, "photo.jpg", "theirs")
 				w.source.Delete("dir/Photo.jpg")
 				w.put("dir/photo.jpg", content)
-				for range 6 { // more than it takes to give a failure up
+				for range 6 { // more runs than it takes to exhaust retries
 					plan := w.syncs(trashing())
 					w.wantStates(plan, map[string]int64{"conflict conflict": 1, "unchanged skipped": 1})
 					if i := w.item(plan, "dir/photo.jpg"); i.Reason != string(migrate.ReasonNameExists) {
@@ -247,12 +251,12 @@ func TestRecasedNameOfOthers(t *testing.T) {
 	}
 }
 
-// A name that is taken between the plan and its run makes that run a failed one. The first run
-// for which it is free gives it, and no run in between fails.
+// TestRecasedNameThatIsTakenMeanwhile verifies that a run fails if the name is taken between plan
+// and apply. The first run for which the name is free sets it, and no run in between fails.
 func TestRecasedNameThatIsTakenMeanwhile(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []string{"rename", "refuse"} {
-		for _, content := range []string{"before", "after"} { // what is moved, and what is replaced
+		for _, content := range []string{"before", "after"} { // a move, and a replacement
 			t.Run(policy+" "+content, func(t *testing.T) { isTakenMeanwhile(t, policy, content) })
 			unknown := faults(t, "POST /assets/namesExist status=404")
 			t.Run(policy+" "+content+" untold", func(t *testing.T) { isTakenMeanwhile(t, policy, content, unknown) })
@@ -260,7 +264,8 @@ func TestRecasedNameThatIsTakenMeanwhile(t *testing.T) {
 	}
 }
 
-// The same where the answer to the new content got lost.
+// TestRecasedNameThatIsTakenMeanwhileUnconfirmed verifies the same if the answer to the replacement
+// was lost.
 func TestRecasedNameThatIsTakenMeanwhileUnconfirmed(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []string{"rename", "refuse"} {

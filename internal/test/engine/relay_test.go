@@ -32,8 +32,8 @@ import (
 	"assetferry/state"
 )
 
-// A relay is what lies between a bucket and a service: both answer with as little
-// work as can be, after a latency.
+// A relay connects a bucket and a service: both answer after a latency, with as little work as
+// possible.
 type relay struct {
 	objects int
 	latency time.Duration
@@ -68,7 +68,7 @@ func newRelay(b testing.TB, objects, size int, latency time.Duration) *relay {
 	return r
 }
 
-// countingServer counts the connections that are made to it.
+// countingServer returns a server and the number of connections to it.
 func countingServer(f http.HandlerFunc) (*httptest.Server, *atomic.Int64) {
 	s, dialed := httptest.NewUnstartedServer(f), &atomic.Int64{}
 	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
@@ -82,7 +82,7 @@ func countingServer(f http.HandlerFunc) (*httptest.Server, *atomic.Int64) {
 
 func relayKey(n int) string { return fmt.Sprintf("folder%02d/file%07d.zip", n%20, n) }
 
-// keys gives all keys in order.
+// keys returns all keys, sorted.
 func (r *relay) keys() []string {
 	keys := make([]string, 0, r.objects)
 	for folder := range 20 {
@@ -126,7 +126,7 @@ func (r *relay) list(w http.ResponseWriter, q *http.Request) {
 	_, _ = w.Write(text.Bytes())
 }
 
-// discard answers an upload as the service would, and forgets it.
+// discard answers an upload as the service would, and stores nothing.
 func (r *relay) discard(w http.ResponseWriter, q *http.Request) {
 	head := make([]byte, 512)
 	n, _ := io.ReadFull(q.Body, head)
@@ -142,9 +142,9 @@ func (r *relay) discard(w http.ResponseWriter, q *http.Request) {
 		`"imageUrls":{},"metadata":{"description":"","customAttributes":{},"metadataProcessingStatus":"success"}}`, id, name, len(r.content), id)
 }
 
-// BenchmarkRelay moves objects of 20 KiB from a bucket into a service that discards them,
-// with a durable state database. It is for profiles: CPU and allocations are those of the servers,
-// too. What a bare loop makes of the same tells internal/bench.
+// BenchmarkRelay moves objects of 20 KiB from a bucket into a service that discards them, with a
+// durable state database. It is for profiles: CPU and allocations include those of the servers. The
+// package internal/bench measures a bare loop for comparison.
 func BenchmarkRelay(b *testing.B) {
 	for _, c := range []struct {
 		latency       time.Duration
@@ -185,7 +185,7 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// migrate plans, and has a function apply the plan.
+// migrate plans, and passes do the function that applies the plan.
 func (r *relay) migrate(tb testing.TB, once int, do func(apply func())) {
 	tb.Helper()
 	client, err := assets.New(assets.Options{BaseURL: r.service.URL, Tokens: r.tokens, Limiter: ratelimit.New(ratelimit.Options{Max: once})})
@@ -215,7 +215,8 @@ func (r *relay) migrate(tb testing.TB, once int, do func(apply func())) {
 	must(tb, store.Close())
 }
 
-// However many objects there are, each worker uses the connections that it has.
+// TestConnectionsAreUsedAgain verifies that the workers reuse their connections, however many
+// objects there are.
 func TestConnectionsAreUsedAgain(t *testing.T) {
 	t.Parallel()
 	const once, objects = 20, 1000
@@ -227,8 +228,8 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	if n, most := r.dialedBucket.Load(), int64(2*migrate.Workers(once)); n > most {
 		t.Errorf("%d connections to the bucket, want at most %d", n, most)
 	}
-	// While the window grows, connections are made that others than those who asked for
-	// them get to use.
+	// While the window grows, a new connection may serve another request than the one that opened
+	// it.
 	if n := r.dialedService.Load(); n > 2*once {
 		t.Errorf("%d connections to the service, want at most %d", n, 2*once)
 	}

@@ -10,8 +10,8 @@ import (
 	"assetferry/state"
 )
 
-// killedOnceItHasPlanned plans a sync that is killed before it changes anything. What people do
-// then is found when it is listed again.
+// killedOnceItHasPlanned plans a sync that is killed before it changes anything, and then calls
+// then. The next listing of the run finds the changes that then makes.
 func (w *world) killedOnceItHasPlanned(d migrate.Deps, r migrate.Rules, then func()) {
 	w.Helper()
 	run, err := w.store.Begin(w.Context(), w.pair, "sync", marshal(w, r))
@@ -25,8 +25,8 @@ func (w *world) killedOnceItHasPlanned(d migrate.Deps, r migrate.Rules, then fun
 	must(w, w.store.Relist(w.Context(), run.Num))
 }
 
-// An undo gives back what people had made of an asset before it was replaced, also if the run had
-// been planned before they did.
+// TestUndoOfReplacedEditMadeBetweenTwoPlans verifies that undo restores the content that users gave
+// an asset before it was replaced, even if the run was planned before their edit.
 func TestUndoOfReplacedEditMadeBetweenTwoPlans(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("killed %t", killed), func(t *testing.T) {
@@ -51,8 +51,9 @@ func TestUndoOfReplacedEditMadeBetweenTwoPlans(t *testing.T) {
 	}
 }
 
-// An edit of an asset that is moved and renamed passes for none of ours, also if the move had been
-// planned before it: what the source says later does not go over it.
+// TestMoveKeepsEditMadeBetweenTwoPlans verifies that an edit of a moved and renamed asset does not
+// count as ours, even if the move was planned before it: later metadata of the source does not
+// overwrite it.
 func TestMoveKeepsEditMadeBetweenTwoPlans(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("killed %t", killed), func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"assetferry/sources"
 )
 
-// ruled gives dependencies with a rule that describes every object, if a text is given, and
-// the rules of a sync with them.
+// ruled returns dependencies and rules of a sync. If description is set, a mapping rule gives it to
+// every object.
 func (w *world) ruled(description string) (migrate.Deps, migrate.Rules) {
 	w.Helper()
 	d := w.deps()
@@ -24,7 +24,7 @@ func (w *world) ruled(description string) (migrate.Deps, migrate.Rules) {
 	return d, r
 }
 
-// refusing has the service refuse to describe an asset while f runs.
+// refusing makes the service refuse to update the metadata of an asset while f runs.
 func (w *world) refusing(key string, f func()) {
 	id := w.receipt(key).Asset
 	w.gate.on(func(_ int, r *http.Request) error {
@@ -37,7 +37,8 @@ func (w *world) refusing(key string, f func()) {
 	w.gate.on(nil)
 }
 
-// Whatever kept assets from being described by other rules, a later night does it.
+// TestOtherRulesUpdateAllMetadata verifies that a later run applies changed mapping rules to all
+// assets, whatever kept a run from doing so.
 func TestOtherRulesUpdateAllMetadata(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -104,7 +105,8 @@ func TestOtherRulesUpdateAllMetadata(t *testing.T) {
 	}
 }
 
-// What goes by another key in the night of other rules is described by these as well.
+// TestOtherRulesDescribeWhatMoves verifies that changed mapping rules also apply to assets that
+// move in the same run.
 func TestOtherRulesDescribeWhatMoves(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.txt", "a", "b.txt", "b")
@@ -117,7 +119,8 @@ func TestOtherRulesDescribeWhatMoves(t *testing.T) {
 	w.wantDescriptions(map[string]string{"b.txt": "two", "dir/c.txt": "two"})
 }
 
-// What was adopted keeps what people made of it, whatever rules say.
+// TestOtherRulesKeepAdoptedMetadata verifies that adopted assets keep the metadata of users,
+// whatever the rules say.
 func TestOtherRulesKeepAdoptedMetadata(t *testing.T) {
 	w := newWorld(t)
 	w.upload(w.texts, "", "a.txt", "a")

@@ -16,7 +16,7 @@ import (
 	"assetferry/state"
 )
 
-// changesTo gives an object other content, and makes the item that replaces that of its
+// changesTo gives an object other content, and returns the item that replaces the content of its
 // asset.
 func (w *world) changesTo(key, content string) state.Item {
 	w.Helper()
@@ -34,8 +34,8 @@ func (w *world) revisions(asset string) int {
 	return len(all)
 }
 
-// An asset whose object has other content gets that, and stays the same asset at the same
-// URL; its former content is kept.
+// TestReplaces verifies that a replaced asset keeps its ID and URL, and that its former content is
+// kept.
 func TestReplaces(t *testing.T) {
 	for _, provenance := range []string{"never", "always"} {
 		w := newWorld(t)
@@ -75,8 +75,8 @@ func TestReplaces(t *testing.T) {
 	}
 }
 
-// Whether a request whose answer was lost has replaced the content is found out by
-// looking: it is not sent again where it has.
+// TestLostAnswersToReplacingAreConfirmed verifies that, after a lost answer, the run checks whether
+// the content was replaced, and does not send it again if it was.
 func TestLostAnswersToReplacingAreConfirmed(t *testing.T) {
 	t.Parallel()
 	for fault, revisions := range map[string]int{
@@ -108,8 +108,8 @@ func TestLostAnswersToReplacingAreConfirmed(t *testing.T) {
 	}
 }
 
-// A process that was killed leaves items of which only the asset tells what became of
-// them. One that changed meanwhile is left to another plan.
+// TestKilledWhileReplacing verifies that the run finds the outcome of a killed process's items by
+// their assets. An object that changed meanwhile is left for another plan.
 func TestKilledWhileReplacing(t *testing.T) {
 	t.Parallel()
 	for _, confirmOnly := range []bool{false, true} {
@@ -140,7 +140,8 @@ func TestKilledWhileReplacing(t *testing.T) {
 	}
 }
 
-// An asset that was deleted since the plan looked at it fails, and is told.
+// TestReplaceOfADeletedAsset verifies that replacing an asset that was deleted after the plan
+// fails, and is reported.
 func TestReplaceOfADeletedAsset(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b")
@@ -154,8 +155,8 @@ func TestReplaceOfADeletedAsset(t *testing.T) {
 	}
 }
 
-// A service that does not replace content fails the items, unless the user wants new
-// assets instead. The former ones go only where assets may be trashed.
+// TestReplaceRefused verifies that items fail if the service does not replace content, unless the
+// user asks for new assets instead. The former assets are trashed only if the rules allow it.
 func TestReplaceRefused(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{400, 404, 405, 501} {
@@ -218,7 +219,7 @@ func isReplacing(r *http.Request) bool {
 	return ok && r.Method == http.MethodPost && len(rest) == len("ruNCx8j-BF98")
 }
 
-// The answer to a new asset that is sent instead may be lost, too: it is looked for beside
+// TestReplaceRefusedAndAnswerLost verifies that a new asset whose answer was lost is found next to
 // the former one.
 func TestReplaceRefusedAndAnswerLost(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets drop=after once=2"))
@@ -234,7 +235,8 @@ func TestReplaceRefusedAndAnswerLost(t *testing.T) {
 	w.verifies()
 }
 
-// Where the service answers that something else arrived, the former content comes back.
+// TestReplaceWithAnotherSize verifies that the former content is restored if the service reports
+// another size than sent.
 func TestReplaceWithAnotherSize(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b")
@@ -258,7 +260,8 @@ func TestReplaceWithAnotherSize(t *testing.T) {
 	}
 }
 
-// What people deleted and is created again takes the place of the receipt that there was.
+// TestRepair verifies that an asset that users deleted, and that is created again, replaces the
+// former one in the receipt.
 func TestRepair(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a")

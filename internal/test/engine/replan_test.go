@@ -13,8 +13,8 @@ import (
 
 var errAborted = errors.New("the state database broke")
 
-// A plan that breaks off between any two of its decisions decides the same when it is gone on
-// with.
+// TestPlanBreaksOffAnywhere verifies that a plan that is interrupted between any two of its
+// decisions decides the same when it is resumed.
 func TestPlanBreaksOffAnywhere(t *testing.T) {
 	t.Parallel()
 	removing := func() migrate.Rules {
@@ -119,7 +119,7 @@ func TestPlanBreaksOffAnywhere(t *testing.T) {
 	}
 }
 
-// items gives what a plan wants with each object.
+// items returns the decision of a plan for each object, as lines.
 func (w *world) items(p migrate.Plan) (all []string) {
 	w.Helper()
 	for i, err := range w.store.Items(w.Context(), p.Run.Num) {

@@ -16,8 +16,7 @@ import (
 	"assetferry/state"
 )
 
-// cutOff gives a hook for the gate under which no upload gets through as long as
-// the service is down.
+// cutOff returns a hook for the gate that fails every upload while the service is down.
 func cutOff(down *atomic.Bool) func(int, *http.Request) error {
 	return func(_ int, r *http.Request) error {
 		if r.Method == http.MethodPost && down.Load() {
@@ -27,7 +26,8 @@ func cutOff(down *atomic.Bool) func(int, *http.Request) error {
 	}
 }
 
-// An outage that passes costs no item, and nothing is sent twice for it.
+// TestOutageIsOutlasted verifies that no item fails, and nothing is sent twice, because of a short
+// outage.
 func TestOutageIsOutlasted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -37,7 +37,7 @@ func TestOutageIsOutlasted(t *testing.T) {
 	calls := atomic.Int64{}
 	fail := cutOff(&down)
 	w.gate.on(func(n int, r *http.Request) error {
-		if r.Method == http.MethodPost && calls.Add(1) > 9 { // three attempts with three tries each
+		if r.Method == http.MethodPost && calls.Add(1) > 9 { // three attempts with three requests each
 			down.Store(false)
 		}
 		return fail(n, r)
@@ -60,8 +60,8 @@ func TestOutageIsOutlasted(t *testing.T) {
 	}
 }
 
-// A run does not stay for items that are due much later, and the next call goes on
-// with them when their time has come.
+// TestRunEndsBeforeItsItemsAreDue verifies that a run does not wait for items that are due much
+// later, and that the next call resumes them at their time.
 func TestRunEndsBeforeItsItemsAreDue(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b")
@@ -102,8 +102,8 @@ func TestAttemptsComeToAnEnd(t *testing.T) {
 	}
 }
 
-// Items that all fail for the same passing reason stop the run, too: it is not them
-// that have to wait.
+// TestLongOutageStopsTheRun verifies that a run stops if all items fail for the same temporary
+// reason, since the items are not the cause.
 func TestLongOutageStopsTheRun(t *testing.T) {
 	w := newWorld(t)
 	w.putMany(60)
@@ -122,7 +122,7 @@ func TestLongOutageStopsTheRun(t *testing.T) {
 	}
 }
 
-// tryWatch notes when it is told that one item at a time is tried.
+// A tryWatch calls tries when the run begins to try one item at a time.
 type tryWatch struct {
 	migrate.Silent
 	tries func(items int, why string)
@@ -130,16 +130,16 @@ type tryWatch struct {
 
 func (w tryWatch) Probing(items int, why string, _ time.Time) { w.tries(items, why) }
 
-// patient has a run stay for trouble to pass, however long the machine takes for it.
+// patient makes a run wait for an outage to pass, however slow the machine is.
 func patient(a *apply.Applier) { a.Wait = time.Hour }
 
-// As long as a run would stay for trouble to pass it tries one item at a time, and
-// goes on with all of them as soon as one arrives.
+// TestServiceRecovers verifies that a run waiting for an outage to pass tries one item at a time,
+// and resumes all items as soon as one is uploaded.
 func TestServiceRecovers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.putMany(60)
-	before := int64(3 * migrate.Workers(4)) // tries of items that were under way already
+	before := int64(3 * migrate.Workers(4)) // attempts of items that were already in progress
 	var down, trying, together atomic.Bool
 	var tried, atOnce atomic.Int64
 	down.Store(true)
@@ -155,7 +155,7 @@ func TestServiceRecovers(t *testing.T) {
 			if atOnce.Add(1) > 1 {
 				together.Store(true)
 			}
-			<-time.After(5 * time.Millisecond) // for another one to come, if there is one
+			<-time.After(5 * time.Millisecond) // time for a second attempt, if there is one
 			atOnce.Add(-1)
 		}
 		return fail(n, r)
@@ -183,7 +183,8 @@ func TestServiceRecovers(t *testing.T) {
 	}
 }
 
-// A run stays as long as it was told to, whatever attempts its items have left.
+// TestOutageLongerThanAllAttempts verifies that a run waits exactly as long as Wait allows, however
+// many attempts its items have left.
 func TestOutageLongerThanAllAttempts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -192,7 +193,7 @@ func TestOutageLongerThanAllAttempts(t *testing.T) {
 	down.Store(true)
 	fail := cutOff(&down)
 	w.gate.on(func(n int, r *http.Request) error {
-		if n > 25*3*4 { // three tries of a request, and four attempts of all items
+		if n > 25*3*4 { // three requests for each of four attempts of all items
 			down.Store(false)
 		}
 		return fail(n, r)
@@ -202,13 +203,13 @@ func TestOutageLongerThanAllAttempts(t *testing.T) {
 	w.wantStates(plan, map[string]int64{"create done": 25})
 }
 
-// mostInVain is how many items come to the same end before that stops a run, where so many are
-// sent at once. When one more stops it, others may be unconfirmed, one less than would hold the run
-// back, and every worker may have one. The last is tried alone.
+// mostInVain is the largest number of items that fail in the same way before the run stops, with
+// once concurrent uploads. When one more item stops the run, others may be unconfirmed, one fewer
+// than would pause it, and every worker may have one. The last item is tried alone.
 func mostInVain(once int) int64 { return int64(19 + once - 1 + migrate.Workers(once) + 1) }
 
-// In an outage in which nothing can be looked up either, not all of the library is
-// sent to be unconfirmed, in whatever ways it shows.
+// TestOutageOfEverything verifies that an outage in which lookups fail too does not make the whole
+// library unconfirmed, however the outage shows.
 func TestOutageOfEverything(t *testing.T) {
 	t.Parallel()
 	for _, refused := range []int64{0, 3} { // of six uploads
@@ -223,7 +224,7 @@ func testOutageOfEverything(t *testing.T, refused int64) {
 	w.gate.on(func(_ int, r *http.Request) error {
 		switch {
 		case r.Method != http.MethodPost && posts.Load() == 0:
-			return nil // the service was there while the plan was made
+			return nil // the service was up during the plan
 		case r.Method == http.MethodPost && posts.Add(1)%6 < refused:
 			return errors.New("connection refused")
 		case r.Method == http.MethodPost:
@@ -248,7 +249,8 @@ func testOutageOfEverything(t *testing.T, refused int64) {
 	}
 }
 
-// The other side knows best when it wants to be asked again.
+// TestRetryAfterPutsAnItemOff verifies that the service decides the time of the next attempt with
+// Retry-After.
 func TestRetryAfterPutsAnItemOff(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets status=429 retry-after=300"))
 	w.put("a.jpg", "a")
@@ -261,8 +263,8 @@ func TestRetryAfterPutsAnItemOff(t *testing.T) {
 	}
 }
 
-// An object that fails in run after run is left alone, until it changes or
-// somebody asks for it.
+// TestRetriesExhausted verifies that an object that fails in several runs in a row is not tried
+// again until it changes or the user asks for it.
 func TestRetriesExhausted(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets status=422"))
 	w.put("bad.jpg", "a")
@@ -304,7 +306,8 @@ func TestRetriesExhausted(t *testing.T) {
 	}
 }
 
-// While the run is drained nothing waits for its turn any more.
+// TestDrainingDoesNotWait verifies that a draining run does not wait for the next attempt of an
+// item.
 func TestDrainingDoesNotWait(t *testing.T) {
 	w := newWorld(t)
 	for n := range 8 {

@@ -9,7 +9,8 @@ import (
 	"assetferry/sources"
 )
 
-// Rules for people have what is set. The hash has everything, but not which objects failed.
+// TestRuleLines verifies that the readable rules list what is set, and that the hash covers
+// everything except which objects failed.
 func TestRuleLines(t *testing.T) {
 	r := migrate.DefaultRules()
 	r.Exclude, r.MinAge, r.Sync = []string{"*.tmp", "a,b"}, time.Hour, migrate.DefaultSyncRules()

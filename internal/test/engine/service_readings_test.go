@@ -18,19 +18,20 @@ import (
 	"assetferry/migrate/verify"
 )
 
-// reading has a world's sandbox read what is not documented in one way.
+// reading sets one interpretation of the undocumented behaviour of the service.
 func reading(tb testing.TB, text string) func(*sandbox.Options) {
 	return func(o *sandbox.Options) { o.Profile = sandboxtest.Read(tb, text) }
 }
 
-// underReadings runs a test under each reading.
+// underReadings runs a test under each interpretation.
 func underReadings(t *testing.T, test func(t *testing.T, w *world)) {
 	for _, text := range sandboxtest.Readings() {
 		t.Run(text, func(t *testing.T) { test(t, newWorld(t, reading(t, text))) })
 	}
 }
 
-// A folder of the same name that lies in another one is not the one that is meant.
+// TestFolderOfThatNameInAnother verifies that a folder of the same name inside another folder is
+// not mistaken for the right one.
 func TestFolderOfThatNameInAnother(t *testing.T) {
 	underReadings(t, func(t *testing.T, w *world) {
 		outer := w.folder(w.images, "", "x")
@@ -52,7 +53,8 @@ func TestFolderOfThatNameInAnother(t *testing.T) {
 	})
 }
 
-// What was put into the folder of that name in another one is a difference.
+// TestVerifyNoticesAWrongPlace verifies that an asset in a folder of the same name inside another
+// folder is a difference.
 func TestVerifyNoticesAWrongPlace(t *testing.T) {
 	underReadings(t, func(t *testing.T, w *world) {
 		inner := w.folder(w.images, w.folder(w.images, "", "x"), "y")
@@ -69,7 +71,7 @@ func TestVerifyNoticesAWrongPlace(t *testing.T) {
 	})
 }
 
-// A mistaken reader takes a folder for one at the top.
+// A mistaken reader returns a nested folder as one at the top level.
 type mistaken struct {
 	migrate.Reader
 	folder assets.Folder
@@ -80,8 +82,9 @@ func (m mistaken) Folders(ctx context.Context) ([]assets.Folder, error) {
 	return append(slices.DeleteFunc(top, func(f assets.Folder) bool { return f.ID == m.folder.ID }), m.folder), err
 }
 
-// An asset that lies in a folder is not taken for one of the category itself, however it is
-// listed: neither adopted, nor in the way, nor what an upload without an answer became.
+// TestAssetOfAFolderIsNoneOfTheCategory verifies that an asset in a folder does not count as one of
+// the category itself, however it is listed: it is not adopted, blocks no name, and does not
+// confirm an upload without an answer.
 func TestAssetOfAFolderIsNoneOfTheCategory(t *testing.T) {
 	underReadings(t, func(t *testing.T, w *world) {
 		theirs := w.upload(w.images, w.folder(w.images, "", "x"), "a.png", "a")
@@ -99,7 +102,8 @@ func TestAssetOfAFolderIsNoneOfTheCategory(t *testing.T) {
 	})
 }
 
-// An upload whose answer was lost is not taken for the asset in a folder that looks like it.
+// TestUnconfirmedIsNotMatchedToAnAssetOfAFolder verifies that an upload whose answer was lost is
+// not matched to a similar asset in a folder.
 func TestUnconfirmedIsNotMatchedToAnAssetOfAFolder(t *testing.T) {
 	t.Parallel()
 	underReadings(t, func(t *testing.T, w *world) {
@@ -116,8 +120,8 @@ func TestUnconfirmedIsNotMatchedToAnAssetOfAFolder(t *testing.T) {
 	})
 }
 
-// A service that minds no order lists the newest last: what arrived without an answer is found
-// nevertheless, and not sent again.
+// TestUnconfirmedWithoutOrder verifies that an upload without an answer is found, and not sent
+// again, even if the service ignores the requested order and lists the newest assets last.
 func TestUnconfirmedWithoutOrder(t *testing.T) {
 	var ago atomic.Int64 // how far the clock of the service is behind
 	w := newWorld(t, reading(t, "list_order: ignored"), func(o *sandbox.Options) {
@@ -147,7 +151,8 @@ func TestUnconfirmedWithoutOrder(t *testing.T) {
 	}
 }
 
-// What is listed late is waited for, and not sent again, where the time to wait is long enough.
+// TestUnconfirmedUntilListed verifies that an upload that the service lists late is not sent again
+// if the confirmation timeout is long enough.
 func TestUnconfirmedUntilListed(t *testing.T) {
 	t.Parallel()
 	const late = 300 * time.Millisecond

@@ -20,7 +20,7 @@ import (
 	"assetferry/state"
 )
 
-// putWithSidecars puts so many objects with sidecars.
+// putWithSidecars puts n objects, each with a sidecar.
 func (w *world) putWithSidecars(n int) {
 	for n := range n {
 		key := fmt.Sprintf("%03d.txt", n)
@@ -28,7 +28,7 @@ func (w *world) putWithSidecars(n int) {
 	}
 }
 
-// A part is a source of which only some objects are there.
+// A part is a source that has only some of the objects.
 type part struct {
 	sources.Source
 	has func(key sources.Key) bool
@@ -44,14 +44,14 @@ func (p part) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.
 	}
 }
 
-// partly gives dependencies with a part of the source.
+// partly returns dependencies whose source has only the objects that has reports.
 func (w *world) partly(has func(key sources.Key) bool) migrate.Deps {
 	d := w.deps()
 	d.Source = part{w.source, has}
 	return d
 }
 
-// stopped plans a sync that safety checks must stop.
+// stopped plans a sync and verifies that safety checks stop it.
 func (w *world) stopped(d migrate.Deps, r migrate.Rules, g safety.SafetyChecks) {
 	w.Helper()
 	run, err := w.store.Begin(w.Context(), w.pair, "sync", marshal(w, r))
@@ -65,8 +65,8 @@ func (w *world) stopped(d migrate.Deps, r migrate.Rules, g safety.SafetyChecks) 
 	must(w, w.store.Supersede(w.Context(), run.Num))
 }
 
-// Sidecars that a night does not see, because it was stopped or its source is not whole, are
-// known all the same: the night after it has nothing to do.
+// TestSidecarsThatARunMisses verifies that the state database keeps sidecars that a run does not
+// see, because the run was stopped or its source is incomplete: the next run has nothing to do.
 func TestSidecarsThatARunMisses(t *testing.T) {
 	t.Parallel()
 	half := func(key sources.Key) bool { return key < "002" }
@@ -120,7 +120,8 @@ func TestSidecarsThatARunMisses(t *testing.T) {
 	}
 }
 
-// An asset that was described while a sidecar was missed is described anew once that is back.
+// TestDescribedWithoutAMissedSidecar verifies that an asset whose metadata was updated while a
+// sidecar was missing is updated again once the sidecar reappears.
 func TestDescribedWithoutAMissedSidecar(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.txt", "a", "a.txt.json", saying("of a"))
@@ -134,8 +135,8 @@ func TestDescribedWithoutAMissedSidecar(t *testing.T) {
 	w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 2})
 }
 
-// What a night that was stopped was to describe another one does, even if what it was to be
-// described along with is as it was again.
+// TestAStoppedRunUsesUpNoSidecars verifies that the next run makes the metadata update of a stopped
+// run, even if the object's content, which had changed too, has reverted.
 func TestAStoppedRunUsesUpNoSidecars(t *testing.T) {
 	w := newWorld(t)
 	w.putWithSidecars(2)
@@ -145,12 +146,13 @@ func TestAStoppedRunUsesUpNoSidecars(t *testing.T) {
 	safetyChecks.MaxChanges = 0
 	w.stopped(w.deps(), syncing(), safetyChecks)
 	w.put("000.txt", "0")
-	w.syncs(syncing()) // which finds that it only seems to have changed
+	w.syncs(syncing()) // finds that the new time is the only change
 	w.syncs(syncing())
 	w.wantDescriptions(map[string]string{"000.txt": "otherwise", "001.txt": "of 001.txt"})
 }
 
-// A sidecar of two objects is not used up by a night that leaves out one of them.
+// TestASidecarOfTwoObjects verifies that a changed sidecar of two objects still counts as changed
+// after a run that excludes one of them.
 func TestASidecarOfTwoObjects(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "a.png", "b", "a.xmp", xmp("before"))
@@ -168,7 +170,8 @@ func TestASidecarOfTwoObjects(t *testing.T) {
 	w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 3})
 }
 
-// Sidecars that describe what is created count as such, whatever was planned before.
+// TestSidecarsCountAfterAPlan verifies that sidecars of created objects count as sidecars, whatever
+// was planned before.
 func TestSidecarsCountAfterAPlan(t *testing.T) {
 	w := newWorld(t)
 	w.putWithSidecars(3)
@@ -183,10 +186,11 @@ func TestSidecarsCountAfterAPlan(t *testing.T) {
 	}
 }
 
-// What was sent by a run that was given up is not described again by the sidecars that it had.
+// TestSidecarsOfARunThatWasGivenUp verifies that assets that a given-up run uploaded are not
+// updated again from the same sidecars.
 func TestSidecarsOfARunThatWasGivenUp(t *testing.T) {
 	w := newWorld(t)
-	w.putWithSidecars(20) // so many that the run does not come to its end before it stops
+	w.putWithSidecars(20) // enough that the run stops before it is complete
 	stop := make(chan struct{})
 	end := sync.OnceFunc(func() { close(stop) })
 	w.gate.on(atUpload(2, func() error { end(); return nil }))
@@ -205,7 +209,7 @@ func TestSidecarsOfARunThatWasGivenUp(t *testing.T) {
 	}
 }
 
-// giveUp gives up the run of a plan, if it is not finished.
+// giveUp gives up the run of a plan, unless it is finished.
 func (w *world) giveUp(plan migrate.Plan) {
 	w.Helper()
 	run, err := w.store.Run(w.Context(), plan.Run.ID)
@@ -219,7 +223,7 @@ func (w *world) giveUp(plan migrate.Plan) {
 	must(w, w.store.Supersede(w.Context(), run.Num))
 }
 
-// A locked source does not let one object be read.
+// A locked source fails to read one object.
 type locked struct {
 	sources.Source
 	key sources.Key
@@ -232,8 +236,8 @@ func (l *locked) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 	return l.Source.Open(ctx, o, offset)
 }
 
-// A sidecar that may not be read is told every night, and nothing is written because of it; once
-// it may, it describes.
+// TestSidecarsThatMayNotBeRead verifies that each run reports an unreadable sidecar and writes
+// nothing because of it, and that the metadata is updated once it is readable.
 func TestSidecarsThatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, described := range []bool{false, true} {
@@ -267,8 +271,8 @@ func TestSidecarsThatMayNotBeRead(t *testing.T) {
 	}
 }
 
-// A night in which one asset could not be described does not have those described again that
-// could.
+// TestOneFailureDescribesNothingElseAgain verifies that a run in which one metadata update failed
+// does not make the next run repeat the successful ones.
 func TestOneFailureDescribesNothingElseAgain(t *testing.T) {
 	w := newWorld(t)
 	w.putWithSidecars(3)
@@ -283,8 +287,9 @@ func TestOneFailureDescribesNothingElseAgain(t *testing.T) {
 	w.wantDescriptions(map[string]string{"000.txt": "otherwise", "001.txt": "otherwise", "002.txt": "otherwise"})
 }
 
-// Wherever a night dies, and whether it is gone on with or given up, what it was to describe by
-// sidecars is described in the end, and the night after has nothing to do.
+// TestSidecarsWhereverARunDies verifies that, wherever a run is killed, and whether it is resumed
+// or given up, the metadata of its sidecars is written in the end, and the next run has nothing to
+// do.
 func TestSidecarsWhereverARunDies(t *testing.T) {
 	random, step := seedtest.Rand(t), 19*slowdown
 	if sweepsAll() {
@@ -305,7 +310,7 @@ func TestSidecarsWhereverARunDies(t *testing.T) {
 	}
 }
 
-// diesAt has a night die at a call to the state database, and reports whether there is such a call.
+// diesAt kills a run at a call to the state database, and reports whether there was such a call.
 func diesAt(t *testing.T, kind inject.StateFault, call int, givesUp bool) (died bool) {
 	t.Helper()
 	w := newWorld(t)
@@ -314,7 +319,7 @@ func diesAt(t *testing.T, kind inject.StateFault, call int, givesUp bool) (died 
 	w.syncs(syncing())
 	w.put("000.txt.json", saying("otherwise"), "001.txt", "changed", "001.txt.json", saying("changed"), "new.txt", "new", "new.txt.json", saying("new"))
 	want := map[string]string{"000.txt": "otherwise", "001.txt": "changed", "002.txt": "of 002.txt", "new.txt": "new"}
-	if !givesUp { // after which nobody knows who moved an asset
+	if !givesUp { // after giving up, the run cannot know who moved an asset
 		w.source.Delete("002.txt")
 		w.source.Delete("002.txt.json")
 		w.put("moved.txt", "2", "moved.txt.json", saying("moved"))

@@ -22,7 +22,8 @@ import (
 
 func saying(description string) string { return `{"description": "` + description + `"}` }
 
-// descriptions are those of all assets at the destination, by the keys of their objects.
+// descriptions returns the descriptions of all assets at the destination by the keys of their
+// objects.
 func (w *world) descriptions() map[string]string {
 	w.Helper()
 	all := map[string]string{}
@@ -62,27 +63,27 @@ func TestSidecarsDescribeObjects(t *testing.T) {
 		t.Errorf("%d sidecars were told, want 2", n)
 	}
 
-	// A night in which nothing happens stages and asks nothing.
+	// A run without changes stages nothing and sends no request about assets.
 	asked := w.during(func() { plan = w.sync(nil, syncRules("keep")) })
 	w.wantStates(plan, map[string]int64{"unchanged skipped": 6})
 	if asked["PATCH /assets/{id}"]+asked["GET /assets/{id}"] > 0 {
 		t.Errorf("asked %v", asked)
 	}
 
-	// One that is new, and one that changed, describe what is there already; once.
+	// A new sidecar and a changed one each update an existing asset once.
 	w.put("a.jpg.json", saying("again of a"), "c.jpg.json", saying("of c"))
 	plan = w.sync(nil, syncRules("keep"))
 	w.wantStates(plan, map[string]int64{"unchanged skipped": 3, "update_metadata done": 2, "skip skipped": 2})
 	w.wantDescriptions(map[string]string{"a.jpg": "again of a", "b.jpg": "of b", "b.jpg-1.jpg": "", "c.jpg": "of c"})
 	w.wantStates(w.sync(nil, syncRules("keep")), map[string]int64{"unchanged skipped": 7})
 
-	// One that is gone takes nothing away.
+	// A deleted sidecar removes no metadata.
 	w.source.Delete("a.jpg.json")
 	w.wantStates(w.sync(nil, syncRules("keep")), map[string]int64{"unchanged skipped": 6})
 	w.wantDescriptions(map[string]string{"a.jpg": "again of a", "b.jpg": "of b", "b.jpg-1.jpg": "", "c.jpg": "of c"})
 }
 
-// What only looks like a sidecar is an object like others.
+// TestNoSidecars verifies that a file that only looks like a sidecar is an object like any other.
 func TestNoSidecars(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "data.json", saying("of nothing"), "dir/a.json", saying("of another folder"))
@@ -100,7 +101,8 @@ func TestNoSidecars(t *testing.T) {
 	}
 }
 
-// Google Takeout cuts long names, and puts numbers where its own are not expected.
+// TestSidecarsOfTakeout verifies that sidecars of Google Takeout are found although it truncates
+// long names and puts its numbers in unexpected places.
 func TestSidecarsOfTakeout(t *testing.T) {
 	w := newWorld(t)
 	const shot = "Screenshot_20220207_102421_com.snapchat.androi"
@@ -131,14 +133,14 @@ func TestSidecarsOfTakeout(t *testing.T) {
 	w.wantDescriptions(want)
 }
 
-// asked counts from now on how often the state database is asked something.
+// asked returns a function that counts the calls of an operation of the state database from now on.
 func (w *world) asked(op string) func() int64 {
 	var n atomic.Int64
 	w.before(func() error { n.Add(1); return nil }, op)
 	return n.Load
 }
 
-// What sidecars describe is asked for many of them at once.
+// TestManySidecars verifies that one call looks up the objects of many sidecars.
 func TestManySidecars(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -152,7 +154,7 @@ func TestManySidecars(t *testing.T) {
 	}
 }
 
-// A sidecar may be listed before what it describes.
+// TestSidecarsListedFirst verifies that a sidecar may be listed before its object.
 func TestSidecarsListedFirst(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.XMP", xmp("of both"), "a.png", "a", "a.jpg", "b", "b.XMP", xmp("of nothing"))
@@ -172,7 +174,8 @@ func xmp(caption string) string {
 <dc:description><rdf:Alt><rdf:li xml:lang="x-default">` + caption + `</rdf:li></rdf:Alt></dc:description></rdf:Description></rdf:RDF></x:xmpmeta>`
 }
 
-// One that cannot be read says nothing, and people hear of it; the rest arrives.
+// TestBrokenSidecar verifies that an unreadable sidecar is reported and gives no metadata, and that
+// all other objects are uploaded.
 func TestBrokenSidecar(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "a.jpg.json", `{"description": `, "b.jpg", "b", "b.jpg.json", saying("of b"))
@@ -183,7 +186,8 @@ func TestBrokenSidecar(t *testing.T) {
 	}
 }
 
-// Whoever goes on with a listing knows nothing of what was listed before.
+// TestSidecarsOfAFormerProcess verifies that a process that resumes a listing finds the sidecars of
+// objects that a previous process listed.
 func TestSidecarsOfAFormerProcess(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "a.jpg.json", saying("of a"))
@@ -194,7 +198,7 @@ func TestSidecarsOfAFormerProcess(t *testing.T) {
 	w.wantDescriptions(map[string]string{"a.jpg": "of a"})
 }
 
-// asListed is an object as an item that nothing is decided about.
+// asListed returns an object as an item without a decision.
 func (w *world) asListed(key sources.Key) state.Item {
 	w.Helper()
 	for o, err := range w.source.Objects(w.Context(), "") {
@@ -207,15 +211,15 @@ func (w *world) asListed(key sources.Key) state.Item {
 	return state.Item{}
 }
 
-// jpegWith is what begins like a picture that has something embedded.
+// jpegWith returns the beginning of a JPEG file with an embedded XMP packet.
 func jpegWith(packet string) string {
 	segment := "http://ns.adobe.com/xap/1.0/\x00" + packet
 	n := len(segment) + 2
 	return "\xff\xd8\xff\xe1" + string([]byte{byte(n >> 8), byte(n)}) + segment + "\xff\xda\x00\x02 pixels \xff\xd9"
 }
 
-// What is embedded arrives with the content, without another request to the source; and
-// later where nobody looked at it then.
+// TestEmbeddedMetadata verifies that embedded metadata is read during the upload, without another
+// request to the source, and read later if the upload did not read it.
 func TestEmbeddedMetadata(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", jpegWith(xmp("of a")))
@@ -240,13 +244,13 @@ func TestEmbeddedMetadata(t *testing.T) {
 	}
 }
 
-// by gives dependencies with rules of the user.
+// by returns dependencies with a mapping rule of the user.
 func (w *world) by(rules string) migrate.Deps {
 	w.Helper()
 	return w.mapped("mapping:\n  rules:\n    " + rules + "\n")
 }
 
-// mapped is by for all that may stand in a file of settings.
+// mapped returns dependencies with any settings of a settings file.
 func (w *world) mapped(settings string) migrate.Deps {
 	w.Helper()
 	f, err := strictyaml.Parse("assetferry.yaml", []byte(settings))
@@ -260,8 +264,9 @@ func (w *world) mapped(settings string) migrate.Deps {
 	return d
 }
 
-// What comes back to its place goes where rules say by what describes it, not where objects
-// go of which nothing was found: what is private would be seen by everybody.
+// TestRepairsGoWhereMetadataSays verifies that an asset that is created again goes where the rules
+// put it by its metadata, and not where objects without metadata go: a private object would become
+// public.
 func TestRepairsGoWhereMetadataSays(t *testing.T) {
 	w := newWorld(t)
 	vault := w.category("Vault", "jpg")
@@ -285,8 +290,9 @@ func TestRepairsGoWhereMetadataSays(t *testing.T) {
 	}
 }
 
-// Rules do not see what cannot be read: it may have said that the object is private, so that
-// one stays out, and the plan says why. The rest arrives.
+// TestRulesDoNotGuess verifies that an object with unreadable metadata is not uploaded if rules
+// need the metadata, since the object may be private. The plan gives the reason, and all other
+// objects are uploaded.
 func TestRulesDoNotGuess(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "a.jpg.json", `{"secret": `, "b.jpg", "b")
@@ -303,7 +309,8 @@ func TestRulesDoNotGuess(t *testing.T) {
 	}
 }
 
-// A source that is not there takes nothing with it: when it is back, nothing is to be done.
+// TestSidecarsOfAnEmptySource verifies that an unavailable source changes no sidecar: once the
+// source is available again, there is nothing to do.
 func TestSidecarsOfAnEmptySource(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "a.jpg.json", saying("of a"))
@@ -317,7 +324,8 @@ func TestSidecarsOfAnEmptySource(t *testing.T) {
 	w.wantStates(w.sync(nil, syncRules("keep")), map[string]int64{"unchanged skipped": 2})
 }
 
-// A run that ends just when sidecars were told from objects knows of them when it goes on.
+// TestSidecarsRecordedBeforeACrash verifies that a run that ends right after it recognizes sidecars
+// knows them when it is resumed.
 func TestSidecarsRecordedBeforeACrash(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.XMP", xmp("of a"), "a.jpg", "a")
@@ -331,7 +339,8 @@ func TestSidecarsRecordedBeforeACrash(t *testing.T) {
 	}
 }
 
-// What is called like another object, but describes none, is no sidecar.
+// TestNoSidecarOfASidecarsKind verifies that a file with the name of another object, which it does
+// not describe, is no sidecar.
 func TestNoSidecarOfASidecarsKind(t *testing.T) {
 	w := newWorld(t)
 	w.category("Data", "json", "xmp")
@@ -341,8 +350,9 @@ func TestNoSidecarOfASidecarsKind(t *testing.T) {
 	w.wantStates(w.sync(nil, syncRules("keep")), map[string]int64{"unchanged skipped": 1, "create done": 1})
 }
 
-// A sidecar that says nothing for a while takes no note of what was written before: what it
-// says next is news, and no edit of people.
+// TestSidecarsThatFallSilent verifies that a sidecar without a description for a while does not
+// change the record of what was written: its next description counts as new, not as an edit by
+// users.
 func TestSidecarsThatFallSilent(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "a.jpg.json", `{"description": "A", "old_url": "https://old.example/a"}`)
@@ -353,7 +363,8 @@ func TestSidecarsThatFallSilent(t *testing.T) {
 	w.wantDescriptions(map[string]string{"a.jpg": "C"})
 }
 
-// What a sidecar says that changes its name along with its object, and its content, is not lost.
+// TestSidecarsThatMoveAndChange verifies that the metadata of a sidecar is kept if the sidecar is
+// renamed with its object and changes its content.
 func TestSidecarsThatMoveAndChange(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.txt", "a", "a.txt.json", saying("of a"), "b.txt", "b", "b.txt.json", saying("of b"))
@@ -370,8 +381,9 @@ func TestSidecarsThatMoveAndChange(t *testing.T) {
 	w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 4})
 }
 
-// What is called like a sidecar and is none is out of retries as others are: one that may have
-// arrived must not be sent again by guess.
+// TestNoSidecarIsRetriesExhausted verifies that the retries of an object that is only named like a
+// sidecar are exhausted like those of others: an object that may be uploaded must not be sent
+// again.
 func TestNoSidecarIsRetriesExhausted(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets drop=after once=1"))
 	w.category("Data", "json")

@@ -17,17 +17,17 @@ type life struct {
 	*world
 	*rand.Rand
 	model    *model
-	contents map[string]string // all that ever were, by checksum
-	left     *unfinished       // night, if there is one
-	people   map[string]string // their folders, by category
-	fresh    int               // numbers what is made up
-	script   []string          // all that happened, for whoever has to find out why
+	contents map[string]string // all contents that ever were, by checksum
+	left     *unfinished       // run, if there is one
+	people   map[string]string // the users' folders, by category
+	fresh    int               // a counter for unique names and contents
+	script   []string          // all events, to analyse a failure
 }
 
-// An unfinished night is to be gone on with.
+// An unfinished run must be resumed.
 type unfinished struct {
 	round round
-	model *model // as of its evening
+	model *model // when the run began
 }
 
 const alwaysThere = "sentinel.txt"
@@ -40,7 +40,7 @@ func (l *life) chance(percent int) bool { return l.IntN(100) < percent }
 
 func pick[T any](l *life, from []T) T { return from[l.IntN(len(from))] }
 
-// content makes one up that nothing else has.
+// content returns a content that no object or asset has.
 func (l *life) content(key string) string {
 	l.fresh++
 	text := fmt.Sprintf("%d%s", l.fresh, strings.Repeat("x", l.IntN(40)))
@@ -53,7 +53,7 @@ func (l *life) content(key string) string {
 	return text
 }
 
-// newKey makes up a key that is free.
+// newKey returns a new key that is not in use.
 func (l *life) newKey() string {
 	for {
 		key := pick(l, []string{"", "", "a/", "a/x/", "b/", "c/"}) + fmt.Sprintf("n%02d", l.IntN(60)) + pick(l, []string{".jpg", ".jpg", ".png", ".txt", ".bin"})
@@ -72,7 +72,7 @@ func (l *life) isHidden(key string) bool {
 	return false
 }
 
-// keys are those of objects that can be read.
+// keys returns the keys of readable objects.
 func (l *life) keys() []string {
 	var keys []string
 	for key, o := range l.model.objects {
@@ -95,7 +95,7 @@ func (l *life) remove(key string) {
 	delete(l.model.objects, key)
 }
 
-// rename gives an object another key; what describes it goes along more often than not.
+// rename gives an object another key, and in most cases renames its sidecar too.
 func (l *life) rename(from, to string) {
 	o := l.model.objects[from]
 	l.remove(from)
@@ -107,7 +107,7 @@ func (l *life) rename(from, to string) {
 	l.notes("  source: rename %s to %s", from, to)
 }
 
-// day has the source change.
+// day makes random changes to the source.
 func (l *life) day() {
 	for range l.IntN(6) {
 		l.atSource()
@@ -162,7 +162,7 @@ func (l *life) atSource() {
 	}
 }
 
-// renameFolder gives a folder another name, with all that is in it.
+// renameFolder renames a folder with all its objects.
 func (l *life) renameFolder() {
 	from := pick(l, []string{"a/", "a/x/", "b/", "c/", "d/"})
 	to := pick(l, []string{"b/", "c/", "d/", "d/y/", "e/"})
@@ -174,7 +174,7 @@ func (l *life) renameFolder() {
 	}
 }
 
-// bringBack puts something back that was removed, as it was or not.
+// bringBack restores a deleted object, with its former content or another.
 func (l *life) bringBack() {
 	for _, key := range slices.Sorted(maps.Keys(l.model.known)) {
 		if _, there := l.model.objects[key]; there || l.isHidden(key) || l.chance(50) {
@@ -190,7 +190,7 @@ func (l *life) bringBack() {
 	}
 }
 
-// describe has the source say something of an object, or nothing any more.
+// describe changes the metadata of an object at the source, or removes it.
 func (l *life) describe(key string) {
 	w := l.model.words[key]
 	switch l.IntN(4) {
@@ -224,7 +224,7 @@ func (l *life) obstruct(key string) {
 	l.notes("  source: %s cannot be read", key)
 }
 
-// heal makes some of what cannot be read readable again.
+// heal makes some unreadable objects readable again.
 func (l *life) heal() {
 	for _, key := range slices.Sorted(maps.Keys(l.model.objects)) {
 		o := l.model.objects[key]
@@ -233,7 +233,7 @@ func (l *life) heal() {
 			continue
 		case o.Obstacle == sources.Unreadable:
 			l.putObject(key, o.content, sources.Object{})
-		default: // what is behind it comes back, as far as it ever arrived
+		default: // the objects of the folder are restored, if they were ever uploaded
 			l.remove(key)
 			for _, k := range slices.Sorted(maps.Keys(l.model.known)) {
 				if _, there := l.model.objects[k]; strings.HasPrefix(k, key) && !there {
@@ -246,7 +246,7 @@ func (l *life) heal() {
 	}
 }
 
-// visit has people work at the destination.
+// visit makes random changes at the destination, as users do.
 func (l *life) visit() {
 	for range l.IntN(3) {
 		if len(l.model.known) == 0 {
@@ -258,7 +258,7 @@ func (l *life) visit() {
 
 func (l *life) atDestination() {
 	var ids []string
-	for _, key := range slices.Sorted(maps.Keys(l.model.known)) { // of equal ones, too, a seed picks always the same
+	for _, key := range slices.Sorted(maps.Keys(l.model.known)) { // sorted, so that a seed always picks the same of several equal assets
 		ids = append(ids, l.model.known[key].asset)
 	}
 	slices.SortStableFunc(ids, func(a, b string) int { return strings.Compare(l.model.nameOf(a), l.model.nameOf(b)) })
@@ -307,8 +307,8 @@ func (l *life) atDestination() {
 	l.notes("  people: %v is now at %v, %.12q %v", before, t.At, t.Content, t.Words)
 }
 
-// rewrites gives the content that people make of one: half of the time as long as it was. It
-// is never one that a source had, which would be no edit.
+// rewrites returns the content that users replace a content with; half of the time the length stays
+// the same. It is never a content that a source had, since that would be no edit.
 func (l *life) rewrites(content string) string {
 	if content == "" || l.chance(50) {
 		return content + "by people"
@@ -316,7 +316,7 @@ func (l *life) rewrites(content string) string {
 	return string(rune('a'+l.fresh%26)) + content[1:]
 }
 
-// sees takes note of whether the service takes what people did for a change.
+// sees records whether the service counts the users' action as a modification of the asset.
 func (l *life) sees(id string, before assets.Asset) {
 	after, err := l.other.Asset(l.Context(), id)
 	must(l, err)

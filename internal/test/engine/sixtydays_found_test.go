@@ -12,7 +12,7 @@ import (
 	"assetferry/state"
 )
 
-// syncsAll plans a sync that looks at every asset, and carries it out to its end.
+// syncsAll runs a complete sync that checks every asset.
 func (w *world) syncsAll(r migrate.Rules) migrate.Plan {
 	w.Helper()
 	run, err := w.store.Begin(w.Context(), w.pair, "sync", marshal(w, r))
@@ -30,8 +30,9 @@ func (w *world) renamed(from, to string) {
 	w.source.Delete(sources.Key(from))
 }
 
-// An asset cannot go into a category that does not allow its extension, and cannot get one
-// that is not allowed where it is. So nothing is moved, which would be refused every night.
+// TestNoMoveBetweenCategoriesThatShareNoExtension verifies that an asset is not moved between
+// categories that share no extension: a category refuses an asset of another extension, and an
+// asset gets no extension that its category refuses. Otherwise every run would try in vain.
 func TestNoMoveBetweenCategoriesThatShareNoExtension(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.txt", "b")
@@ -43,7 +44,8 @@ func TestNoMoveBetweenCategoriesThatShareNoExtension(t *testing.T) {
 	})
 }
 
-// What an object was called before is not looked at beside what became of it.
+// TestDriftLeavesFormerKeysAlone verifies that the check for drift compares an asset under its
+// present key only.
 func TestDriftLeavesFormerKeysAlone(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b")
@@ -57,7 +59,8 @@ func TestDriftLeavesFormerKeysAlone(t *testing.T) {
 	}
 }
 
-// What is created again is known by its new key alone, and to undo that leaves it deleted.
+// TestRepairOfWhatGotAnotherKey verifies that an asset that is created again is recorded under its
+// new key only, and stays deleted after an undo.
 func TestRepairOfWhatGotAnotherKey(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b")
@@ -77,7 +80,8 @@ func TestRepairOfWhatGotAnotherKey(t *testing.T) {
 	w.wantDecisions(w.syncsAll(syncing()), map[string]string{"c.jpg": decided(state.Skip, migrate.ReasonAssetDeleted) + " from a.jpg"})
 }
 
-// An asset that says where it comes from comes back from the trash as well.
+// TestUndoOfTrashWithProvenance verifies that undo also restores a trashed asset with a provenance
+// mark.
 func TestUndoOfTrashWithProvenance(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b")
@@ -95,7 +99,8 @@ func TestUndoOfTrashWithProvenance(t *testing.T) {
 	}
 }
 
-// Who wins against people finds an asset wherever they have moved it.
+// TestMoveOfWhatPeopleMovedIfTheSourceWins verifies that, with --on-destination-change overwrite,
+// an asset is found wherever users have moved it.
 func TestMoveOfWhatPeopleMovedIfTheSourceWins(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b")
@@ -109,8 +114,9 @@ func TestMoveOfWhatPeopleMovedIfTheSourceWins(t *testing.T) {
 	}
 }
 
-// An asset that users renamed or moved gets its object's new content where it is, and the next
-// check for drift puts it back, whether the answer to the upload came or was lost.
+// TestReplacedAssetIsPutBack verifies that an asset that users renamed or moved gets new content at
+// its place, and that the next check for drift moves it to the right place, whether or not the
+// answer to the upload was lost.
 func TestReplacedAssetIsPutBack(t *testing.T) {
 	wins := syncing(func(s *migrate.SyncRules) { s.OnDestinationChange = "overwrite" })
 	for _, fault := range []string{"drop=after nth=9", "drop=after", "status=503 commit=after"} {

@@ -17,15 +17,15 @@ import (
 	"assetferry/state"
 )
 
-// A model says what a sync has to make of a destination. It is written from what is
-// promised to people and shares no code with the engine.
+// A model computes the result that a sync must have at a destination. It follows the documentation
+// and shares no code with the engine.
 type model struct {
 	objects map[string]object      // at the source, by key
-	words   map[string]words       // what the source says of them
-	things  map[string]*thing      // at the destination, by id; what is in the trash, too
-	known   map[string]remembrance // what has arrived, by key
-	cursor  sources.Key            // how far assets were compared with what was left
-	unread  time.Time              // when all that cannot be read, and is not known, was met first; zero if there is none
+	words   map[string]words       // metadata at the source, by key
+	things  map[string]*thing      // at the destination, by ID, including the trash
+	known   map[string]remembrance // uploaded objects, by key
+	cursor  sources.Key            // the last asset of the check for drift
+	unread  time.Time              // when all unreadable objects without an asset were first listed; zero if there are none
 }
 
 // An object is one at the source.
@@ -34,13 +34,13 @@ type object struct {
 	content string
 }
 
-// words are what somebody says of an object or an asset.
+// words are the metadata of an object or an asset.
 type words struct {
 	Description string
 	Tags        []string
 }
 
-// A spot is where people find an asset.
+// A spot is the place where users find an asset.
 type spot struct{ Category, Folder, Name string }
 
 // A thing is an asset.
@@ -50,48 +50,48 @@ type thing struct {
 	Words   words
 	Trashed bool
 
-	rewritten bool      // by people, since a run left it
-	touched   bool      // in whatever way
-	modified  time.Time // when it was put into the trash
+	rewritten bool      // by users, since the last run that wrote it
+	touched   bool      // by users, in any way
+	modified  time.Time // when it was trashed
 }
 
-// A remembrance is what a run leaves of an object that has arrived.
+// A remembrance is the record of an uploaded object.
 type remembrance struct {
 	asset, content  string
 	version         sources.Object // as it was listed
 	left            spot
 	said            words
-	metadataPending bool      // its asset was made, and has not been described since
-	missed          int       // by so many finished runs in a row
-	since           time.Time // the first of these began
+	metadataPending bool      // its asset was created, and its metadata has not been written since
+	missed          int       // the number of finished runs in a row without the object
+	since           time.Time // the start of the first of these runs
 }
 
-// A round is a run, by what it may do.
+// A round is a run with its rules and limits.
 type round struct {
 	rules migrate.Rules
-	share float64 // of the assets that are compared with what was left
+	share float64 // the share of the assets that the run checks for drift
 	limit safety.SafetyChecks
 }
 
-// A verdict is what becomes of an object, and why.
+// A verdict is the decision about an object, with its reason.
 type verdict struct {
 	Action      state.Action
 	Reason      migrate.Reason
 	PreviousKey string
 }
 
-// A forecast is what the model says about a night before it.
+// An expected is the model's prediction of a run.
 type expected struct {
 	Items     map[string]verdict
 	Unchanged int64
-	Stopped   bool // nothing is trashed, as it would be too much
-	Guarded   bool // nothing is done at all
+	Stopped   bool // nothing is trashed, because it would be too much
+	Guarded   bool // a safety check stops the run before any change
 	seeming   map[string]bool
 	cursor    sources.Key
 	begins    time.Time
 	hidden    []string
 	movedFrom map[string]bool
-	failed    map[string]bool // by something that went wrong
+	failed    map[string]bool // because of an injected fault
 	round     round
 }
 
@@ -99,7 +99,7 @@ func newModel() *model {
 	return &model{objects: map[string]object{}, words: map[string]words{}, things: map[string]*thing{}, known: map[string]remembrance{}}
 }
 
-// copied gives a model of its own, as of now.
+// copied returns an independent copy of the model.
 func (m *model) copied() *model {
 	c := &model{maps.Clone(m.objects), maps.Clone(m.words), map[string]*thing{}, maps.Clone(m.known), m.cursor, m.unread}
 	for id, t := range m.things {
@@ -109,7 +109,7 @@ func (m *model) copied() *model {
 	return c
 }
 
-// place is where an object belongs.
+// place returns where the asset of a key belongs.
 func place(key string) spot {
 	dir, name := path.Split(key)
 	category := "Images"
@@ -119,7 +119,7 @@ func place(key string) spot {
 	return spot{category, strings.TrimSuffix(dir, "/"), name}
 }
 
-// foresee says what a night that begins now does if nothing goes wrong.
+// foresee predicts a run that begins now without faults.
 func (m *model) foresee(n round, begins time.Time) *expected {
 	f := &expected{Items: map[string]verdict{}, seeming: map[string]bool{}, movedFrom: map[string]bool{}, round: n, begins: begins}
 	for key, o := range m.objects {
@@ -162,7 +162,7 @@ func (f *expected) hides(key string) bool {
 	return slices.ContainsFunc(f.hidden, func(begin string) bool { return strings.HasPrefix(key, begin) })
 }
 
-// listed says what becomes of an object that is there, and reports whether it is new.
+// listed decides about an object at the source, and reports whether it is new.
 func (m *model) listed(f *expected, key string) (isNew bool) {
 	o, known := m.objects[key], m.known[key]
 	sync := f.round.rules.Sync
@@ -197,14 +197,14 @@ func sameVersion(a, b sources.Object) bool {
 	return a.Size == b.Size && a.Time.Equal(b.Time) && a.VersionTag == b.VersionTag
 }
 
-// tells reports whether the source says something of an object that it did not say before.
-// What it does not say any more is no news.
+// reports reports whether the source has metadata of an object that it did not have before. Removed
+// metadata does not count.
 func (m *model) reports(key string, before words) bool {
 	now := m.words[key]
 	return now.Description != "" && now.Description != before.Description || len(now.Tags) > 0 && !slices.Equal(now.Tags, before.Tags)
 }
 
-// follow finds what has only got another key.
+// follow finds the objects that only have another key.
 func (m *model) follow(f *expected, created, deleted []string) {
 	byContent := map[string][2][]string{}
 	for n, keys := range [][]string{deleted, created} {
@@ -223,8 +223,8 @@ func (m *model) follow(f *expected, created, deleted []string) {
 	}
 }
 
-// pair tells which of equal objects has become which: the longer the ends are that their
-// keys have in common, the better, as long as there is no other choice.
+// pair matches deleted and created keys with identical content. It prefers the pairs whose keys
+// have the longest common ends, as long as there is no other choice.
 func (m *model) pair(f *expected, deleted, created []string) {
 	for parts := 9; parts >= 0; parts-- {
 		ends := map[string][2][]string{}
@@ -260,7 +260,7 @@ func (m *model) pair(f *expected, deleted, created []string) {
 	}
 }
 
-// bury says what becomes of what is gone.
+// bury decides about objects that are deleted at the source.
 func (m *model) bury(f *expected, deleted []string) {
 	r := f.round.rules.Sync
 	deleted = slices.DeleteFunc(deleted, func(key string) bool { return f.movedFrom[key] })
@@ -272,7 +272,7 @@ func (m *model) bury(f *expected, deleted []string) {
 			f.Items[key] = verdict{state.Skip, migrate.ReasonDeletedAtSource, ""}
 		case known.missed == 0 || f.begins.Before(known.since.Add(r.GracePeriod)):
 			f.Items[key] = verdict{state.Skip, migrate.ReasonGracePeriod, ""}
-		case !m.unread.IsZero() && !known.since.Truncate(time.Millisecond).After(m.unread): // it may be what cannot be read
+		case !m.unread.IsZero() && !known.since.Truncate(time.Millisecond).After(m.unread): // it may be one of the unreadable objects
 			f.Items[key] = verdict{state.Skip, migrate.ReasonPossiblyMoved, ""}
 		default:
 			due = append(due, key)
@@ -289,7 +289,7 @@ func (m *model) bury(f *expected, deleted []string) {
 	}
 }
 
-// A standing is what people did with an asset.
+// A standing is what users did with an asset.
 type standing int
 
 const (
@@ -312,7 +312,7 @@ func (m *model) standing(known remembrance, toTrash bool) standing {
 	return asLeft
 }
 
-// regard has a say in what was decided, with a view to what people did.
+// regard adjusts a decision to what users did with the asset.
 func (m *model) regard(f *expected, key string, v verdict) verdict {
 	known := m.known[cmp.Or(v.PreviousKey, key)]
 	if known.asset == "" || v.Action == state.Skip || v.Action == state.Unchanged {
@@ -339,7 +339,8 @@ func (m *model) regard(f *expected, key string, v verdict) verdict {
 	return v
 }
 
-// differ reports whether source and people have news of an object that do not agree.
+// differ reports whether the source and the users have both changed the metadata of an object, in
+// different ways.
 func (m *model) differ(key string) bool {
 	known, now := m.known[key], m.words[key].Description
 	there := m.things[known.asset].Words.Description
@@ -353,7 +354,7 @@ func (m *model) stayDeleted(f *expected, previousKey string, v verdict) verdict 
 	return verdict{state.Skip, migrate.ReasonAssetDeleted, v.PreviousKey}
 }
 
-// lookAround compares the next few assets with what was left of them.
+// lookAround checks the next few assets for drift.
 func (m *model) lookAround(f *expected) {
 	share := f.round.share
 	if f.round.rules.Sync.Repair {
@@ -404,8 +405,8 @@ func (m *model) driftsOff(f *expected, key string) {
 	delete(f.seeming, key)
 }
 
-// carryOut makes the destination what it is after a night. The ids of new assets are told
-// by a function.
+// carryOut changes the destination of the model as the run does. The function assetOf returns the
+// IDs of new assets.
 func (m *model) carryOut(f *expected, assetOf func(key string) string) {
 	policy := f.round.rules.Sync.OnDestinationChange
 	for _, key := range slices.Sorted(maps.Keys(f.Items)) {
@@ -455,13 +456,13 @@ func (m *model) carryOut(f *expected, assetOf func(key string) string) {
 	m.cursor = f.cursor
 }
 
-// miss counts who was not there, as far as anybody could look.
+// miss counts the runs that missed an object, if the source was readable.
 func (m *model) miss(f *expected) {
 	for key, known := range m.known {
 		_, there := m.objects[key]
 		_, noted := f.Items[key]
 		switch {
-		case there || !noted || f.hides(key): // where nobody could look, it may be there
+		case there || !noted || f.hides(key): // it may be in an unreadable folder
 			known.missed = 0
 		case known.missed == 0:
 			known.missed, known.since = 1, f.begins
@@ -472,8 +473,8 @@ func (m *model) miss(f *expected) {
 	}
 }
 
-// merge brings together what the source said, what it says and what people made of it, and
-// gives what it has said by then.
+// merge combines the former and present metadata of the source with the users' edits, and returns
+// what the run has written from the source so far.
 func (t *thing) merge(before, now words, policy string) words {
 	after := before
 	open := false
@@ -502,7 +503,7 @@ func (t *thing) merge(before, now words, policy string) words {
 	return after
 }
 
-// Describe makes the model a describer.
+// AsksForChecksums makes the model a describer.
 func (*model) AsksForChecksums() bool { return false }
 
 func (m *model) Describe(o metadata.Identity) (metadata.Fields, bool, error) {
@@ -511,7 +512,7 @@ func (m *model) Describe(o metadata.Identity) (metadata.Fields, bool, error) {
 	return f, f != nil, nil
 }
 
-// count gives how many objects have an action.
+// count returns how many objects have one of some actions.
 func (f *expected) count(actions ...state.Action) (n int) {
 	for _, v := range f.Items {
 		if slices.Contains(actions, v.Action) {
@@ -521,7 +522,7 @@ func (f *expected) count(actions ...state.Action) (n int) {
 	return n
 }
 
-// report gives the items as lines.
+// report returns the items as lines by key.
 func (f *expected) report() map[string]string {
 	lines := map[string]string{}
 	for key, v := range f.Items {

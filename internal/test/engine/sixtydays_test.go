@@ -39,11 +39,11 @@ var (
 	livesFlag = flag.Int("lives", 0, "how many lives TestSixtyDays lives, each by another seed; 0 is a few that are always the same")
 )
 
-// A library that is synced night after night, while its source, people at the destination
-// and whatever can go wrong have their way with it, is what the model says after every
-// night in which nothing went wrong, and so is the report of that night. Lives of even seeds
-// have a service that reads what is not documented one way, those of odd seeds one that reads
-// it the other way; with the flag -reading all have one that is as it says. The long form is
+// TestSixtyDays syncs a library each day, while its source, users at the destination and injected
+// faults change everything at random. It verifies that, after every run without faults, the
+// destination and the report of the run equal the prediction of the model. For even seeds the
+// service has one interpretation of undocumented behaviour, for odd seeds the other; the flag
+// -reading sets it for all. The long form is
 //
 //	go test ./internal/test/engine -run SixtyDays -lives 30 -timeout 60m -reading "folders: flat; category_listing: deep"
 func TestSixtyDays(t *testing.T) {
@@ -65,7 +65,7 @@ func TestSixtyDays(t *testing.T) {
 }
 
 func live(t *testing.T, seed uint64) {
-	// A state database finds it odd if its file was changed after its owner lived.
+	// A state database warns if its file is newer than its owner.
 	time.Sleep(time.Until(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)))
 	l := newLife(t, seed)
 	defer l.close()
@@ -92,8 +92,8 @@ func live(t *testing.T, seed uint64) {
 	}
 }
 
-// newLife makes a world in which nothing waits for anything outside of it, so that all of
-// its clocks can be moved at once.
+// newLife returns a world in which nothing waits for anything outside of it, so that all of its
+// clocks can be moved at once.
 func newLife(t *testing.T, seed uint64) *life {
 	made := tokens.NewCredentials()
 	server, err := sandbox.New(sandbox.Options{
@@ -113,7 +113,7 @@ func newLife(t *testing.T, seed uint64) *life {
 		return c
 	}
 	w.client, w.other = client(w.gate), client(wires.transport())
-	w.rest = func() {} // days do
+	w.rest = func() {} // the days of the test are long enough
 	w.shut = func() {
 		w.client.CloseIdleConnections()
 		w.other.CloseIdleConnections()
@@ -168,8 +168,8 @@ func (w *wires) transport() *http.Transport {
 	}}
 }
 
-// sync is a night: something may go wrong at first, then nothing does, unless what is left
-// is left for the next night.
+// sync is the run of a day. Faults may occur in its first attempts and not in its last one, unless
+// the run is left unfinished for the next day.
 func (l *life) sync(n int) {
 	day := l.drawRun()
 	if l.left != nil {
@@ -225,7 +225,7 @@ func (l *life) sync(n int) {
 	}
 }
 
-// isOpen reports whether there is no plan yet, or one that is not carried out.
+// isOpen reports whether there is no plan yet, or one that is not applied.
 func (l *life) isOpen(p migrate.Plan) bool {
 	if p.Run.ID == "" || len(p.FailedChecks) > 0 {
 		return true
@@ -235,8 +235,8 @@ func (l *life) isOpen(p migrate.Plan) bool {
 	return run.State != state.Finished
 }
 
-// isAsForeseen reports whether what happened to objects is what was to happen. If something
-// goes wrong, an object may wait for another night, or be sent although it need not be.
+// isAsForeseen reports whether the outcomes of objects equal the prediction. After a fault an
+// object may wait for the next run, or be uploaded without need.
 func (l *life) isAsForeseen(p migrate.Plan, f *expected) bool {
 	if len(p.FailedChecks) > 0 {
 		return f.Guarded
@@ -274,7 +274,7 @@ func (l *life) deps() migrate.Deps {
 	return d
 }
 
-// once does what the command does on one call.
+// once does what one call of the command does.
 func (l *life) once(ctx context.Context, d migrate.Deps, n round) (planned migrate.Plan, err error) {
 	a := apply.New(d, l.client)
 	a.FormerAlive, a.Concurrency = l.store.FormerAlive(), 4
@@ -298,8 +298,8 @@ func (l *life) once(ctx context.Context, d migrate.Deps, n round) (planned migra
 	return planned, a.Apply(ctx, planned.Run)
 }
 
-// finishes syncs until the run is finished, with nothing in its way. If nothing ever was,
-// it counts what is sent.
+// finishes syncs until the run is finished, without faults. If there never was a fault, it counts
+// the requests.
 func (l *life) finishes(n round, f *expected, exact bool) migrate.Plan {
 	for attempt := range 10 {
 		sent := l.counting()
@@ -323,7 +323,7 @@ func (l *life) finishes(n round, f *expected, exact bool) migrate.Plan {
 	panic("not reached")
 }
 
-// counting counts requests that write from now on.
+// counting returns a function that counts the writing requests from now on.
 func (l *life) counting() func() map[string]int {
 	count := map[string]int{}
 	l.gate.on(func(_ int, r *http.Request) error {
@@ -339,8 +339,8 @@ func (l *life) counting() func() map[string]int {
 	return func() map[string]int { return count }
 }
 
-// wantSent wants a content to be sent for what is created and replaced, and for nothing
-// else, and no request that writes where there is nothing to write.
+// wantSent verifies that content is sent for created and replaced assets only, and that a run
+// without changes sends no writing request.
 func (l *life) wantSent(f *expected, sent map[string]int) {
 	l.Helper()
 	if f.Guarded {
@@ -368,7 +368,7 @@ func (l *life) wantSent(f *expected, sent map[string]int) {
 	}
 }
 
-// asks reports whether there was something to look at at the destination.
+// asks reports whether a run has to request assets at the destination.
 func (f *expected) asks() bool {
 	for _, v := range f.Items {
 		if v.Action == state.Conflict || v.Reason == migrate.ReasonAssetDeleted || v.Reason == migrate.ReasonOnlyVersionChanged || f.round.rules.Sync.Checksum {
@@ -378,7 +378,7 @@ func (f *expected) asks() bool {
 	return false
 }
 
-// newAsset gives the asset that was made for an object.
+// newAsset returns the ID of the asset that was created for an object.
 func (l *life) newAsset(key string) string {
 	r, err := l.store.Receipt(l.Context(), l.pair.ID, sources.Key(key))
 	if err != nil || l.model.things[r.Asset] != nil {
@@ -387,7 +387,7 @@ func (l *life) newAsset(key string) string {
 	return r.Asset
 }
 
-// reports holds what a run reports against the model.
+// reports compares the report of a run with the model.
 func (l *life) reports(n int, plan migrate.Plan, f *expected) {
 	l.Helper()
 	if diff := gocmp.Diff(f.report(), l.itemsOf(plan, f)); diff != "" {
@@ -406,7 +406,7 @@ func (l *life) reports(n int, plan migrate.Plan, f *expected) {
 	}
 }
 
-// itemsOf gives the items of a run as lines.
+// itemsOf returns the items of a run as lines by key.
 func (l *life) itemsOf(plan migrate.Plan, f *expected) map[string]string {
 	got, want := map[string]string{}, f.report()
 	for i, err := range l.store.Items(l.Context(), plan.Run.Num) {
@@ -419,7 +419,7 @@ func (l *life) itemsOf(plan migrate.Plan, f *expected) map[string]string {
 	return got
 }
 
-// isThere holds the destination and the state database against the model.
+// isThere compares the destination and the state database with the model.
 func (l *life) isThere(n int) {
 	l.Helper()
 	want, held := map[string]string{}, map[string]string{}
@@ -455,7 +455,7 @@ func (t *thing) String() string {
 	return fmt.Sprintf("%v %q %q %v", t.At, t.Content, t.Words.Description, t.Words.Tags)
 }
 
-// found gives all that is at the destination, by id, and the folders by theirs.
+// found returns all assets at the destination by ID, and the folders by theirs.
 func (l *life) found() (all map[string]seenThing, folders map[string]string) {
 	l.Helper()
 	all, folders = map[string]seenThing{}, map[string]string{}
@@ -500,8 +500,8 @@ type seenThing struct {
 	modified time.Time
 }
 
-// unreadSince gives when all that cannot be read now, and has no asset, was met first, and in every
-// finished night since; zero if there is none of it.
+// unreadSince returns when all objects that are unreadable now and have no asset were first listed,
+// and in every finished run since. It is zero if there are none.
 func (l *life) unreadSince() (since time.Time) {
 	var shut []sources.Key
 	for key, o := range l.model.objects {
@@ -533,11 +533,11 @@ func (l *life) unreadSince() (since time.Time) {
 	return since
 }
 
-// learn brings the model up to date after a night that nobody can foresee, as something
-// went wrong. Whatever it was, nothing is lost by it, and nothing is there twice.
+// learn updates the model after a run with faults, whose result cannot be predicted. It verifies
+// that nothing is lost and nothing exists twice.
 //
-// It began with one model and came to its end with another, if the source changed in between.
-// What was unconfirmed then, and is not at the source any more, may have arrived for nothing.
+// The run began with one model and ended with another if the source changed in between. An
+// unconfirmed upload whose object has been deleted since may have left an asset without an object.
 func (l *life) learn(began, evening *model) {
 	l.Helper()
 	l.notes("  learned anew")
@@ -614,7 +614,7 @@ func (l *life) learn(began, evening *model) {
 	l.wantSound()
 }
 
-// holds reports whether the source has what an asset would be of.
+// holds reports whether the source has the object of an asset.
 func (m *model) holds(t *thing) bool {
 	for key, o := range m.objects {
 		if place(key) == t.At && o.content == t.Content {
@@ -624,7 +624,7 @@ func (m *model) holds(t *thing) bool {
 	return false
 }
 
-// wants reports whether an asset stands for an object that is still there.
+// wants reports whether the object of an asset is still at the source.
 func (m *model) wants(id string) bool {
 	for key, known := range m.known {
 		if _, there := m.objects[key]; known.asset == id && there {
@@ -634,7 +634,7 @@ func (m *model) wants(id string) bool {
 	return false
 }
 
-// again syncs once more, with nothing to do but what is left to people.
+// again syncs once more, when only decisions of users are left.
 func (l *life) again(n int, day round) {
 	time.Sleep(time.Minute)
 	day.limit.AcceptChanges = 1000
@@ -647,8 +647,8 @@ func (l *life) again(n int, day round) {
 	l.isThere(n)
 }
 
-// undoes takes a night back, after which all is at the destination as it was in the evening;
-// what was made is in the trash. What was seen at the source stays known.
+// undoes undoes a run, and verifies that the destination is as it was before; created assets are in
+// the trash. The objects that the run listed stay known.
 func (l *life) undoes(n int, plan migrate.Plan, f *expected, evening *model) {
 	time.Sleep(30 * time.Minute)
 	l.notes("  undone")
@@ -665,7 +665,7 @@ func (l *life) undoes(n int, plan migrate.Plan, f *expected, evening *model) {
 	}
 	for key, known := range evening.known {
 		now := l.model.known[key]
-		if f.Items[key].Reason == migrate.ReasonDeletedAtBoth { // there is nothing to go back to
+		if f.Items[key].Reason == migrate.ReasonDeletedAtBoth { // there is no asset to restore
 			delete(evening.known, key)
 			continue
 		}
@@ -678,7 +678,7 @@ func (l *life) undoes(n int, plan migrate.Plan, f *expected, evening *model) {
 		}
 		evening.known[key] = known
 	}
-	for key, v := range f.Items { // what has its previous content again is left anew by that
+	for key, v := range f.Items { // undo itself writes the restored content
 		if t := evening.things[evening.known[key].asset]; t != nil && v.Action == state.Replace {
 			t.touched = false
 		}
@@ -688,7 +688,7 @@ func (l *life) undoes(n int, plan migrate.Plan, f *expected, evening *model) {
 	l.isThere(n)
 }
 
-// dumps tells what there is to know of a run.
+// dumps logs the details of a run for a failure.
 func (l *life) dumps(plan migrate.Plan) {
 	for i, err := range l.store.Items(l.Context(), plan.Run.Num) {
 		must(l, err)

@@ -12,7 +12,7 @@ import (
 	"assetferry/sources"
 )
 
-// trouble has a night begin, and something go wrong. It gives how far that came.
+// trouble begins a run in which something fails, and returns its plan as far as it got.
 func (l *life) trouble(n round) (plan migrate.Plan) {
 	switch l.IntN(4) {
 	case 0:
@@ -30,11 +30,11 @@ func (l *life) trouble(n round) (plan migrate.Plan) {
 	return plan
 }
 
-// A partial source is one that is not all there.
+// A partial source lists only some of its objects.
 type partial struct {
 	sources.Source
-	most    int         // objects that it lists
-	missing sources.Key // what it does not list
+	most    int         // the number of objects that it lists
+	missing sources.Key // an object that it does not list
 	err     error       // at the end of the list
 }
 
@@ -55,7 +55,8 @@ func (p partial) Objects(ctx context.Context, after sources.Key) iter.Seq2[sourc
 	}
 }
 
-// wrongSource has a source be empty, half listed or another one, of which nothing follows.
+// wrongSource runs with an empty, incomplete or different source, and verifies that the run changes
+// nothing because of it.
 func (l *life) wrongSource(n round) {
 	d := l.deps()
 	half := l.IntN(len(l.model.objects) + 1)
@@ -79,8 +80,8 @@ func (l *life) wrongSource(n round) {
 
 var errDead = errors.New("the process is dead")
 
-// crash ends the process at a call to the state database or to the service: of what it does after
-// that, nothing arrives.
+// crash ends the process at a call to the state database or to the service; later calls have no
+// effect.
 func (l *life) crash(n round) {
 	d := l.deps()
 	dies, cancel := context.WithCancelCause(l.Context())
@@ -109,7 +110,7 @@ func (l *life) crash(n round) {
 	l.openState(l.path)
 }
 
-// blow has something go wrong around a run, once or from some time on.
+// blow injects a fault into a run, once or from some call on.
 func (l *life) blow(n round) migrate.Plan {
 	d := l.deps()
 	next := l.gate.next

@@ -20,7 +20,7 @@ import (
 	"assetferry/state"
 )
 
-// A knowing source has something to say of its objects.
+// A knowing source has metadata of its objects.
 type knowing struct {
 	*memory.Source
 	say func(key sources.Key) (sources.Description, error)
@@ -47,7 +47,7 @@ type speaking struct {
 
 func (s speaking) Describe(context.Context) (sources.Description, error) { return s.say() }
 
-// knowing has a source that says these things.
+// knowing returns dependencies with a source whose metadata say returns.
 func (w *world) knowing(say func(sources.Key) (sources.Description, error)) migrate.Deps {
 	d := w.deps()
 	d.Source = knowing{w.source, say}
@@ -62,7 +62,7 @@ func authored(key sources.Key) (sources.Description, error) {
 	return by("author of " + string(key)), nil
 }
 
-// wantKept compares what the state database keeps with an object; nil is nothing.
+// wantKept verifies the source metadata that the state database has of an object; nil is none.
 func (w *world) wantKept(key string, want *state.Description) {
 	w.Helper()
 	var got *state.Description
@@ -82,14 +82,14 @@ func keptBy(author string) *state.Description {
 	return &state.Description{ContentType: d.ContentType, Metadata: d.Metadata, Tags: d.Tags}
 }
 
-// What the source has with an object is in the state database and in the outcome, whether the
-// asset is described afterwards or not.
+// TestWhatTheSourceHasIsKept verifies that the metadata of the source is in the state database and
+// in the outcome, whether or not the asset's metadata is updated afterwards.
 func TestWhatTheSourceHasIsKept(t *testing.T) {
 	for _, provenance := range []string{"auto", "always"} {
 		t.Run(provenance, func(t *testing.T) {
 			w := newWorld(t)
 			w.put("a.jpg", "a", "b.jpg", "", "c.jpg", "c")
-			w.upload(w.images, "", "c.jpg", "c") // to be adopted
+			w.upload(w.images, "", "c.jpg", "c") // will be adopted
 			r := migrate.DefaultRules()
 			r.OnExisting = "adopt"
 			plan, err := w.tryWith(t.Context(), w.knowing(func(key sources.Key) (sources.Description, error) {
@@ -110,7 +110,8 @@ func TestWhatTheSourceHasIsKept(t *testing.T) {
 	}
 }
 
-// An object is not sent without what the user wants to be kept with it.
+// TestWhatTheSourceHasCannotBeRead verifies that an object is not uploaded if metadata that the
+// user wants to keep cannot be read.
 func TestWhatTheSourceHasCannotBeRead(t *testing.T) {
 	refused := errors.New("403; leave out --tags")
 	for name, tc := range map[string]struct {
@@ -140,14 +141,15 @@ func TestWhatTheSourceHasCannotBeRead(t *testing.T) {
 			w.wantKept("a.jpg", nil)
 			w.wantKept("b.jpg", keptBy("author of b.jpg"))
 
-			_, err = w.tryWith(t.Context(), w.knowing(authored), migrate.DefaultRules()) // and next time all is well
+			_, err = w.tryWith(t.Context(), w.knowing(authored), migrate.DefaultRules()) // the next run succeeds
 			must(t, err)
 			w.wantKept("a.jpg", keptBy("author of a.jpg"))
 		})
 	}
 }
 
-// What is too large for the state database is left out, and that is told.
+// TestTooMuchToKeep verifies that metadata that is too large for the state database is omitted and
+// reported.
 func TestTooMuchToKeep(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b")
@@ -167,7 +169,8 @@ func TestTooMuchToKeep(t *testing.T) {
 	}
 }
 
-// Whoever finds out that an unconfirmed item has arrived asks the source once more.
+// TestKeptWithWhatWasUnconfirmed verifies that the process that confirms an unconfirmed upload
+// reads the metadata of the source again.
 func TestKeptWithWhatWasUnconfirmed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		say  func(sources.Key) (sources.Description, error)
@@ -192,7 +195,8 @@ func TestKeptWithWhatWasUnconfirmed(t *testing.T) {
 	}
 }
 
-// A source that cannot say it now leaves the unconfirmed item, for a while.
+// TestKeptWithWhatWasUnconfirmedLater verifies that an item stays unconfirmed for a while if the
+// source cannot return its metadata.
 func TestKeptWithWhatWasUnconfirmedLater(t *testing.T) {
 	w := newWorld(t)
 	w.put("b.jpg", "b")
@@ -209,21 +213,21 @@ func TestKeptWithWhatWasUnconfirmedLater(t *testing.T) {
 	w.wantAssets([]placed{{"Images", "", "b.jpg", checksum("b")}})
 }
 
-// A permanent error comes again on every try.
+// A permanent error occurs at every attempt.
 type permanent struct{ text string }
 
 func (p permanent) Error() string      { return p.text }
 func (p permanent) Class() retry.Class { return retry.Permanent }
 
-// A deaf Writer takes no description.
+// A deaf Writer refuses metadata updates.
 type deaf struct{ migrate.Writer }
 
 func (deaf) Update(context.Context, string, assets.Changes) (assets.Asset, error) {
 	return assets.Asset{}, refusal{retry.Permanent}
 }
 
-// What a source keeps otherwise arrives another night if it cannot be written in the one that
-// finds it.
+// TestTouchedAndNotDescribed verifies that the next run writes changed metadata of the source if
+// the run that found it could not.
 func TestTouchedAndNotDescribed(t *testing.T) {
 	w := newWorld(t)
 	author := "Ida"
@@ -239,8 +243,8 @@ func TestTouchedAndNotDescribed(t *testing.T) {
 	}
 }
 
-// A source that cannot be asked about one object for a moment keeps nothing else from
-// arriving, and what it keeps with that one arrives, too.
+// TestTouchedAndNotAsked verifies that a temporary error of the source for one object delays no
+// other object, and that the metadata of that object is written too.
 func TestTouchedAndNotAsked(t *testing.T) {
 	w := newWorld(t)
 	author, busy := "Ida", false

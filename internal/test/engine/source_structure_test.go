@@ -9,7 +9,7 @@ import (
 	"assetferry/state"
 )
 
-// A structured source tells of its categories.
+// A structured source reports its categories.
 type structured struct {
 	sources.Source
 	categories []sources.Category
@@ -17,7 +17,8 @@ type structured struct {
 
 func (s structured) Structure(context.Context) ([]sources.Category, error) { return s.categories, nil }
 
-// A category that is private at the source is made private, with what it allowed there.
+// TestPrivateCategoryIsMade verifies that a category that is private at the source is created as
+// private, with the extensions that it allows there.
 func TestPrivateCategoryIsMade(t *testing.T) {
 	w := newWorld(t)
 	w.put("Secret/a.jpg", "a", "Open/b.jpg", "b")
@@ -45,7 +46,8 @@ func TestPrivateCategoryIsMade(t *testing.T) {
 	}
 }
 
-// What would be seen by everybody is not sent, and told before anything is.
+// TestPrivateIsNotSentToPublic verifies that an object that would become public is not sent, and
+// that the plan reports it.
 func TestPrivateIsNotSentToPublic(t *testing.T) {
 	w := newWorld(t)
 	w.category("Secret", "jpg")
@@ -61,7 +63,8 @@ func TestPrivateIsNotSentToPublic(t *testing.T) {
 	}
 }
 
-// An object may be called like a sidecar and have one, as exports write them.
+// TestSidecarOfWhatLooksLikeOne verifies that an object may be named like a sidecar and have a
+// sidecar, as exports write them.
 func TestSidecarOfWhatLooksLikeOne(t *testing.T) {
 	w := newWorld(t)
 	w.category("Data", "json")
@@ -70,7 +73,8 @@ func TestSidecarOfWhatLooksLikeOne(t *testing.T) {
 	w.wantDescriptions(map[string]string{"data.json": "of data", "data.json.json.json": ""})
 }
 
-// Where every object stands for itself, none describes another.
+// TestSourceWithoutSidecars verifies that no object is a sidecar if the source says that it has
+// none.
 func TestSourceWithoutSidecars(t *testing.T) {
 	w := newWorld(t)
 	w.category("Data", "json")

@@ -13,7 +13,8 @@ import (
 
 var errNoDisk = errors.New("input/output error")
 
-// A look is not the last one until the service has had its time, and ends the run as well.
+// TestNothingIsConfirmedLaterWithoutTheStateDatabase verifies that an error of the state database
+// also ends the run in a check before the confirmation timeout, and that no upload is confirmed.
 func TestNothingIsConfirmedLaterWithoutTheStateDatabase(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets drop=after once=1"))
 	w.put("a.jpg", "a")
@@ -26,11 +27,12 @@ func TestNothingIsConfirmedLaterWithoutTheStateDatabase(t *testing.T) {
 	w.wantAssets([]placed{{"Images", "", "a.jpg", checksum("a")}})
 }
 
-// A run ends with the state database, also where that fails while it finds out about what is in
-// doubt, and however often: another look would not tell whose an asset is.
+// TestNothingIsConfirmedWithoutTheStateDatabase verifies that the run ends if the state database
+// fails while an upload is being confirmed, and does not check again: without the state database it
+// cannot know whose an asset is.
 func TestNothingIsConfirmedWithoutTheStateDatabase(t *testing.T) {
 	t.Parallel()
-	for n := range int64(2) { // whether it is one of ours, and then whether another source has it
+	for n := range int64(2) { // first whether the asset is ours, then whether another source has it
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			w := newWorld(t, faults(t, "POST /assets drop=after once=1"))
 			w.put("a.jpg", "a")
@@ -44,8 +46,8 @@ func TestNothingIsConfirmedWithoutTheStateDatabase(t *testing.T) {
 	}
 }
 
-// What is sent beside an asset of somebody else by order is not taken for that one, however
-// new it is, when its request got lost on the way.
+// TestLostUploadNextToNewNamesake verifies that an upload that was lost on its way is not matched
+// to another user's asset of the same name, however new that asset is, with --on-existing create.
 func TestLostUploadNextToNewNamesake(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []string{"POST /assets drop=before nth=2", "POST /assets drop=after nth=2"} {

@@ -15,13 +15,13 @@ import (
 	"assetferry/state"
 )
 
-// A night is a sync of all that is done with assets that are there.
+// A day is a sync with every action on existing assets.
 type day struct {
-	confirms bool // whoever goes on finds out about doubts first, and only then sends
+	confirms bool // the next process confirms uploads first, and only then sends
 	rules    migrate.Rules
 }
 
-// begin makes a library, has it changed, and gives what has to happen at the destination.
+// begin stores a library, changes it, and returns the items of the sync.
 func (n day) begin(w *world) []state.Item {
 	w.Helper()
 	w.put("a.jpg", "a", "old/b.jpg", "b", "old/c.jpg", "c", "old/d.txt", "d", "old/e.bin", "e", "f.jpg", "f", "g.jpg", "g", "gone/h.jpg", "h",
@@ -49,8 +49,8 @@ func (n day) after() []placed {
 
 func (n day) patient(a *apply.Applier) { a.Wait = 20 * short }
 
-// survives carries a plan out while something goes wrong, and then while nothing does. It
-// reports whether anything went wrong at all.
+// survives applies a plan with a fault and then without one, and verifies the result. It reports
+// whether the fault occurred.
 func (n day) survives(t *testing.T, h hit) bool {
 	t.Helper()
 	w := newWorld(t, reading(t, sandboxtest.Reading(h.at)))
@@ -78,7 +78,7 @@ func (n day) survives(t *testing.T, h hit) bool {
 	return at.Came()
 }
 
-// finish goes on until the run is finished, and plans again what failed in it.
+// finish resumes until the run is finished, and plans the failed items again.
 func (n day) finish(w *world, plan migrate.Plan, items []state.Item) (bad string) {
 	w.Helper()
 	for range 4 {
@@ -108,7 +108,7 @@ func (n day) finish(w *world, plan migrate.Plan, items []state.Item) (bad string
 	return fmt.Sprintf("still not done after several runs without faults: %v", states)
 }
 
-// left gives the items that are not done.
+// left returns the items that are not done.
 func (n day) left(w *world, plan migrate.Plan, items []state.Item) (left []state.Item) {
 	w.Helper()
 	for _, i := range items {
@@ -119,8 +119,8 @@ func (n day) left(w *world, plan migrate.Plan, items []state.Item) (left []state
 	return left
 }
 
-// TestSweepOfSync has the n-th call go wrong in a sync that moves, replaces and trashes,
-// alone or with all after it: in the end all of it has happened, and once.
+// TestSweepOfSync makes the n-th call fail, alone or with all later ones, in a sync that moves,
+// replaces and trashes. It verifies that in the end each action has happened once.
 func TestSweepOfSync(t *testing.T) {
 	random := seedtest.Rand(t)
 	step := 9 * slowdown

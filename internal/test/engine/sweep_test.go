@@ -27,16 +27,16 @@ var sweepFlag = flag.String("sweep", "some", "all: have every single call fail i
 
 func sweepsAll() bool { return *sweepFlag == "all" }
 
-// A blow makes one call to the surroundings of a migration fail in one way.
+// A blow makes one call fail in one way.
 type blow struct {
 	side, kind string
-	deadly     bool // no run goes on after it
+	deadly     bool // it ends the run
 	strike     func(w *world, d *migrate.Deps, at *inject.Moment)
 }
 
 func (b blow) String() string { return b.side + ": " + b.kind }
 
-// blows gives every kind of fault on every side.
+// blows returns every kind of fault on every side.
 func blows() (all []blow) {
 	for _, k := range inject.TransportKinds() {
 		all = append(all, blow{"transport", k.Name, false, func(w *world, _ *migrate.Deps, at *inject.Moment) {
@@ -56,13 +56,13 @@ func blows() (all []blow) {
 	return all
 }
 
-// A sweep is a migration in which something goes wrong, as often as one likes.
+// A sweep is a migration with any number of faults.
 type sweep struct {
 	workers                 int
 	provenance, onCollision string
-	restarts                bool // afterwards the run is given up instead of resumed
+	restarts                bool // the run is given up afterwards instead of resumed
 	approved                bool // the plan was made before and approved
-	described               bool // each object is described by its key
+	described               bool // the description of each asset is the key of its object
 	reading                 string
 	want                    shape
 }
@@ -84,14 +84,14 @@ func (byKey) of(key string) metadata.Metadata {
 	return metadata.Metadata{Description: key, Tags: []string{"key"}}.Normal()
 }
 
-// A shape is what people see of a destination.
+// A shape is a destination as users see it.
 type shape struct {
 	Assets  []placed
 	Folders map[string]int // and categories, by path
 }
 
-// sweeps gives the migrations to be tried, which differ in what happens to an
-// item, with the shape that they give as long as nothing goes wrong.
+// sweeps returns the migrations of the tests, which differ in the path of an item, with the
+// destination that each has without faults.
 func sweeps(t *testing.T) (all []sweep) {
 	t.Helper()
 	for n, s := range []sweep{
@@ -120,15 +120,15 @@ func sweeps(t *testing.T) (all []sweep) {
 	return all
 }
 
-// varied is how many objects there are in a varied library.
+// varied is the number of objects in a varied library.
 const varied = 14
 
-// varied makes a library of all that can be met, and what is at its destination
-// already: two assets to be adopted, and one that is not ours.
+// varied stores a library with every kind of object, and three assets at its destination: two to be
+// adopted, and one that is not ours.
 func (w *world) varied() {
 	w.put("a.jpg", "a", "dir/b.png", "b", "dir/deep/er/c.txt", "c", "dir/d e+%&#?.jpg", "d", "empty.bin", "", "ä/ö.txt", "umlaut",
 		"X.txt", "1", "x.txt", "2", "new.odd", "odd", "there/same.txt", "equal", "there/too/e.jpg", "e",
-		"twins/e\u0301.txt", "twin", "twins/\u00e9.txt", "twin", // of one name, and here of one content
+		"twins/e\u0301.txt", "twin", "twins/\u00e9.txt", "twin", // names that are equal and, here, contents that are identical
 		"large.bin", strings.Repeat("0123456789abcdef", 20<<10))
 	w.upload(w.texts, "", "X.txt", "1")
 	w.upload(w.texts, w.folder(w.texts, "", "there"), "same.txt", "equal")
@@ -154,7 +154,7 @@ func (s sweep) deps(w *world) migrate.Deps {
 	return d
 }
 
-// A hit is a blow at a call, counting from 0, or at all from that one on.
+// A hit is a blow at a call, counting from 0, or at all calls from that one on.
 type hit struct {
 	blow
 	at    int
@@ -177,7 +177,7 @@ func (h hit) moment() *inject.Moment {
 	return inject.At(h.at)
 }
 
-// begin makes a library, and has its plan approved if that belongs to the sweep.
+// begin stores a library, and returns the approval of its plan if the sweep has one.
 func (s sweep) begin(w *world) *plan.Approval {
 	w.Helper()
 	w.varied()
@@ -187,7 +187,7 @@ func (s sweep) begin(w *world) *plan.Approval {
 	return w.approve(s.rules())
 }
 
-// try migrates, or carries out the approved plan.
+// try migrates, or applies the approved plan.
 func (s sweep) try(w *world, d migrate.Deps, a *plan.Approval) (migrate.Plan, error) {
 	if a != nil {
 		return w.tryApproved(w.Context(), d, a, s.rules(), s.applier)
@@ -195,8 +195,8 @@ func (s sweep) try(w *world, d migrate.Deps, a *plan.Approval) (migrate.Plan, er
 	return w.tryWith(w.Context(), d, s.rules(), s.applier)
 }
 
-// survives migrates while something goes wrong, and then while nothing does, and
-// compares the outcome. It reports whether anything went wrong at all.
+// survives migrates with a fault and then without one, and compares the result. It reports whether
+// the fault occurred.
 func (s sweep) survives(t *testing.T, hits ...hit) bool {
 	t.Helper()
 	w := newWorld(t, reading(t, s.reading))
@@ -232,8 +232,8 @@ func (s sweep) survives(t *testing.T, hits ...hit) bool {
 	return came
 }
 
-// giveUp ends a run as --restart does: what became of its items is found out, and
-// then a new one begins.
+// giveUp ends a run as --restart does: it confirms the uploads of the run, and then a new run
+// begins.
 func (s sweep) giveUp(w *world) {
 	w.Helper()
 	run, err := w.store.Unfinished(w.Context(), w.pair.ID)
@@ -247,8 +247,8 @@ func (s sweep) giveUp(w *world) {
 	must(w, w.store.Supersede(w.Context(), run.Num))
 }
 
-// finish goes on as a person would: with the same command again, until everything
-// is done. It tells what is wrong then.
+// finish repeats the command, as a person would, until everything is done. It returns the problem
+// that is left, if any.
 func (s sweep) finish(w *world, a *plan.Approval) (bad string) {
 	w.Helper()
 	open := map[string]int64{}
@@ -272,8 +272,8 @@ func (s sweep) finish(w *world, a *plan.Approval) (bad string) {
 	return fmt.Sprintf("still not done after several runs without faults: %v", open)
 }
 
-// check compares the state database with the destination: each object has a receipt of
-// an asset that is there, for itself, and described as it should be.
+// check compares the state database with the destination: each object has a receipt of an asset
+// that exists, that no other object has, and that has the right metadata.
 func (s sweep) check(w *world) (bad string) {
 	w.Helper()
 	w.wantSound()
@@ -298,7 +298,7 @@ func (s sweep) check(w *world) (bad string) {
 			}
 		}
 	}
-	// The intent of a category that a run made which was given up stays; it harms nobody.
+	// The intent of a category stays if its run was given up; it has no effect.
 	if intents, err := w.store.Intents(w.Context(), w.pair.Destination); err != nil || len(intents) > 0 && !s.restarts {
 		return fmt.Sprintf("intents are left: %v (%v)", intents, err)
 	}
@@ -308,27 +308,26 @@ func (s sweep) check(w *world) (bad string) {
 	return ""
 }
 
-// TestSweep has the n-th call to the service, the source or the state database fail, in
-// every way there is, and lets the same command go on without faults: in the end
-// everything is there once. The short form tries some n of each kind. The whole
-// of it, n = 0, 1, 2 … until a run meets no fault, is
+// TestSweep makes the n-th call to the service, the source or the state database fail, in every
+// way, and repeats the command without faults. It verifies that in the end everything exists once.
+// The short form tries some n of each kind. The long form, with n = 0, 1, 2 … until a run meets no
+// fault, is
 //
 //	go test ./internal/test/engine -run Sweep -sweep=all -timeout 60m -v
 //
-// Half of the migrations have a service of one reading of what is not documented, half of the
-// other; with the flag -reading, such as
+// For half of the migrations the service has one interpretation of undocumented behaviour, for the
+// other half the other; the flag -reading, such as
 //
 //	go test ./internal/test/engine -run Sweep -sweep=all -timeout 60m -v -reading "folders: flat; category_listing: deep"
 //
-// all have a service that is as it says.
+// sets it for all.
 func TestSweep(t *testing.T) { sweepThrough(t, 12, false) }
 
-// TestSweepOfOutages is the same where nothing works any more after that call
-// until the next run.
+// TestSweepOfOutages is the same, but all calls after the n-th fail as well until the next run.
 func TestSweepOfOutages(t *testing.T) { sweepThrough(t, 30, true) }
 
-// sweepThrough makes a hit of each kind at every call, or in the short form at one
-// in so many, in one of the sweeps.
+// sweepThrough makes a hit of each kind at every call, or in the short form at every step-th, in
+// one of the sweeps.
 func sweepThrough(t *testing.T, step int, lasts bool) {
 	random := seedtest.Rand(t)
 	if step *= slowdown; sweepsAll() {
@@ -354,7 +353,7 @@ func sweepThrough(t *testing.T, step int, lasts bool) {
 	}
 }
 
-// TestSweepOfPairs has two calls of one run fail, both chosen at random.
+// TestSweepOfPairs makes two calls of one run fail, both chosen at random.
 func TestSweepOfPairs(t *testing.T) {
 	t.Parallel()
 	random := seedtest.Rand(t)
@@ -377,9 +376,9 @@ func randomHit(random *rand.Rand, blows []blow) hit {
 	return hit{blows[random.IntN(len(blows))], random.IntN(60), random.IntN(4) == 0}
 }
 
-// TestSweepOfUndo has a call go wrong while a run is taken back, alone or with all after
-// it, and lets the same undo go on without faults: then nothing is there but what was there
-// before the run, and migrating again brings everything once.
+// TestSweepOfUndo makes a call fail while a run is undone, alone or with all later ones, and
+// repeats the undo without faults. It verifies that the destination is as it was before the run,
+// and that another migration creates everything once.
 func TestSweepOfUndo(t *testing.T) {
 	t.Parallel()
 	random := seedtest.Rand(t)
@@ -389,7 +388,7 @@ func TestSweepOfUndo(t *testing.T) {
 	}
 	s := sweeps(t)[random.IntN(2)]
 	for _, b := range blows() {
-		if b.side == "source" { // nothing is read from it
+		if b.side == "source" { // undo does not read the source
 			continue
 		}
 		first, lasts := random.IntN(step), random.IntN(3) == 0
@@ -404,8 +403,7 @@ func TestSweepOfUndo(t *testing.T) {
 	}
 }
 
-// survivesUndo takes a migration back while something goes wrong, and reports whether
-// anything did.
+// survivesUndo undoes a migration with a fault, and reports whether the fault occurred.
 func (s sweep) survivesUndo(t *testing.T, h hit) bool {
 	t.Helper()
 	w := newWorld(t, reading(t, s.reading))

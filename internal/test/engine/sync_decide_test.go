@@ -15,7 +15,7 @@ import (
 	"assetferry/state"
 )
 
-// syncing are rules under which a destination is kept in step.
+// syncing returns the rules of a sync.
 func syncing(changes ...func(*migrate.SyncRules)) migrate.Rules {
 	r := migrate.DefaultRules()
 	r.Sync = migrate.DefaultSyncRules()
@@ -25,7 +25,7 @@ func syncing(changes ...func(*migrate.SyncRules)) migrate.Rules {
 	return r
 }
 
-// decideSync plans a sync, with limits that a small library does not meet.
+// decideSync plans a sync, with limits that a small library does not reach.
 func (w *world) decideSync(r migrate.Rules, changes ...func(*plan.Planner)) migrate.Plan {
 	w.Helper()
 	plan, err := w.tryDecideSync(r, changes...)
@@ -45,7 +45,7 @@ func (w *world) tryDecideSync(r migrate.Rules, changes ...func(*plan.Planner)) (
 	return p.Plan(context.Background(), run)
 }
 
-// decisions gives what a plan decided, by key.
+// decisions returns the decisions of a plan by key.
 func (w *world) decisions(plan migrate.Plan) map[string]string {
 	w.Helper()
 	all := map[string]string{}
@@ -73,7 +73,7 @@ func TestSyncPlansChanges(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b", "c.jpg", "c", "d/e.jpg", "e", "d/f.jpg", "f", "gone.jpg", "gone")
 	w.migrate(migrate.DefaultRules())
-	w.put("a.jpg", "longer", "b.jpg", "B", "c.jpg", "c", "new.jpg", "new") // c only looks changed
+	w.put("a.jpg", "longer", "b.jpg", "B", "c.jpg", "c", "new.jpg", "new") // c has only a new time
 	for _, key := range []sources.Key{"d/e.jpg", "d/f.jpg", "gone.jpg"} {
 		w.source.Delete(key)
 	}
@@ -95,7 +95,8 @@ func TestSyncPlansChanges(t *testing.T) {
 	}
 }
 
-// Which of several equal objects has become which is told by the ends of their keys.
+// TestSyncPairsEqualObjects verifies that identical objects with new keys are matched by the ends
+// of their keys.
 func TestSyncPairsEqualObjects(t *testing.T) {
 	w := newWorld(t)
 	w.put("old/1/x.jpg", "same", "old/2/x.jpg", "same", "old/2/y.jpg", "same", "p.jpg", "twice", "q.jpg", "twice")
@@ -115,8 +116,8 @@ func TestSyncPairsEqualObjects(t *testing.T) {
 	})
 }
 
-// A library that was copied between systems has other keys and the same names, by which equal
-// objects are told apart.
+// TestSyncFollowsNamesInAnotherUnicodeForm verifies that a library copied between systems, with
+// keys in another Unicode form, is matched by its names, which also distinguish identical objects.
 func TestSyncFollowsNamesInAnotherUnicodeForm(t *testing.T) {
 	w := newWorld(t)
 	w.put("u\u0308ber/e\u0301.jpg", "same", "u\u0308ber/o\u0302.jpg", "same")
@@ -128,7 +129,8 @@ func TestSyncFollowsNamesInAnotherUnicodeForm(t *testing.T) {
 	})
 }
 
-// What is moved gets out of the way of a name that is taken, as what is created does.
+// TestSyncMovesBesideItsNamesake verifies that a moved asset gets another name if its name is
+// taken, as a created one does.
 func TestSyncMovesBesideItsNamesake(t *testing.T) {
 	w := newWorld(t)
 	w.put("new/x.jpg", "there", "old/X.jpg", "moves")
@@ -147,7 +149,8 @@ func TestSyncMovesBesideItsNamesake(t *testing.T) {
 	}
 }
 
-// What people did at the destination has its say before anything is changed there.
+// TestSyncLooksAtAssetsFirst verifies that a sync checks for changes by users at the destination
+// before it changes anything there.
 func TestSyncLooksAtAssetsFirst(t *testing.T) {
 	w := newWorld(t)
 	keys := []string{"deleted", "edited", "moved", "renamed", "same"}
@@ -186,7 +189,7 @@ func TestSyncLooksAtAssetsFirst(t *testing.T) {
 	}
 }
 
-// Each night a part of what is unchanged is compared with what was left.
+// TestSyncFindsDrift verifies that each run checks a part of the unchanged assets for drift.
 func TestSyncFindsDrift(t *testing.T) {
 	w := newWorld(t)
 	for n := range 12 {
@@ -214,7 +217,7 @@ func TestSyncFindsDrift(t *testing.T) {
 	})
 }
 
-// disturb has somebody change assets directly in the category of images, by name.
+// disturb changes assets in the category of images by name, as another user does.
 func (w *world) disturb(folder string, what map[string]string) {
 	w.Helper()
 	for a, err := range w.other.List(w.Context(), listOf(w.images)) {
@@ -286,7 +289,8 @@ func TestSyncSafetyChecks(t *testing.T) {
 	}
 }
 
-// In a small library a few assets may be trashed, but not most of what there is.
+// TestSmallLibrariesMayTrashAFew verifies that in a small library a few assets may be trashed, but
+// not most of them.
 func TestSmallLibrariesMayTrashAFew(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -305,7 +309,7 @@ func TestSmallLibrariesMayTrashAFew(t *testing.T) {
 			for n := range tc.deleted {
 				w.source.Delete(sources.Key(fmt.Sprintf("%03d.jpg", n)))
 			}
-			w.syncs(removing) // which misses them for the first time
+			w.syncs(removing) // a run misses them for the first time
 			g := safety.DefaultChecks()
 			g.MaxDelete = tc.most
 			plan := w.decideSync(removing, func(p *plan.Planner) { p.SafetyChecks = g })
@@ -322,7 +326,8 @@ func TestSmallLibrariesMayTrashAFew(t *testing.T) {
 	}
 }
 
-// Other rules need somebody's consent once, and not again when the run is gone on with.
+// TestSyncGoesOnWithAcceptedRules verifies that changed rules need an override once, and not again
+// when the run is resumed.
 func TestSyncGoesOnWithAcceptedRules(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b")

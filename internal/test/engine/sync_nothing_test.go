@@ -12,8 +12,8 @@ import (
 	"assetferry/state"
 )
 
-// planSync writes a plan of a sync as it might be made, with what was before of all that
-// it changes.
+// planSync stores a plan of a sync with some items, and with the previous state of all that it
+// changes.
 func (w *world) planSync(r migrate.Rules, items ...state.Item) migrate.Plan {
 	w.Helper()
 	rules, err := json.Marshal(r)
@@ -40,7 +40,7 @@ func (w *world) planSync(r migrate.Rules, items ...state.Item) migrate.Plan {
 	return migrate.Plan{Run: run}
 }
 
-// object finds an object as it is listed now.
+// object returns an object as it is listed now.
 func (w *world) object(key string) sources.Object {
 	w.Helper()
 	for o, err := range w.source.Objects(w.Context(), "") {
@@ -53,7 +53,7 @@ func (w *world) object(key string) sources.Object {
 	return sources.Object{}
 }
 
-// wants makes the item of an object that is to be sent to a folder of a category.
+// wants returns the item of an object whose asset goes to a folder of a category.
 func (w *world) wants(action state.Action, key, category, folder, name string) state.Item {
 	w.Helper()
 	o := w.object(key)
@@ -61,7 +61,7 @@ func (w *world) wants(action state.Action, key, category, folder, name string) s
 		Action: action, Reason: "because", State: state.ItemPlanned, Category: category, Folder: folder, Name: name}
 }
 
-// renames has an object go by another key, and gives the item of its move.
+// renames gives an object another key, and returns the item of its move.
 func (w *world) renames(from, to, category, folder, name string) state.Item {
 	w.Helper()
 	w.put(to, w.contentOf(from))
@@ -78,7 +78,7 @@ func (w *world) receipt(key string) state.Receipt {
 	return r
 }
 
-// contentOf is that of an object.
+// contentOf returns the content of an object.
 func (w *world) contentOf(key string) string {
 	w.Helper()
 	r, err := w.source.Open(w.Context(), w.object(key), 0)
@@ -88,12 +88,12 @@ func (w *world) contentOf(key string) string {
 	return string(content)
 }
 
-// applySync carries out a plan as the command does.
+// applySync applies a plan as the command does.
 func (w *world) applySync(ctx context.Context, d migrate.Deps, p migrate.Plan, changes ...change) error {
 	return w.applier(d, changes...).Apply(ctx, p.Run)
 }
 
-// completes carries out a plan, and must come to the end of the run.
+// completes applies a plan, and fails the test unless the run completes.
 func (w *world) completes(p migrate.Plan, changes ...change) {
 	w.Helper()
 	must(w, w.applySync(w.Context(), w.deps(), p, changes...))

@@ -21,14 +21,14 @@ import (
 	"assetferry/state"
 )
 
-// syncs plans and carries out a sync, which must come to its end.
+// syncs plans and applies a sync, and fails the test unless the run completes.
 func (w *world) syncs(r migrate.Rules) migrate.Plan {
 	w.Helper()
 	return w.syncWith(w.deps(), r)
 }
 
-// A folder of ten thousand that got another name is found by its contents and moved: no
-// byte is sent. The night after has nothing to do.
+// TestSyncOfARenamedFolder verifies that a renamed folder of ten thousand objects is matched by
+// content and moved without an upload, and that the next run has nothing to do.
 func TestSyncOfARenamedFolder(t *testing.T) {
 	t.Parallel()
 	n := 10_000
@@ -62,8 +62,8 @@ func TestSyncOfARenamedFolder(t *testing.T) {
 	}
 }
 
-// Assets go only once their objects have been missed long enough and in more than one run,
-// and never more than may be.
+// TestSyncTrashesDeletedObjects verifies that assets are trashed only when their objects have been
+// missing for the grace period and in more than one run, and never more than the limits allow.
 func TestSyncTrashesDeletedObjects(t *testing.T) {
 	w := newWorld(t)
 	w.putMany(8)
@@ -73,7 +73,7 @@ func TestSyncTrashesDeletedObjects(t *testing.T) {
 	w.source.Delete("000.jpg")
 	w.source.Delete("dir/a.jpg")
 	w.wantStates(w.syncs(removing), map[string]int64{"unchanged skipped": 8, "skip skipped": 2})
-	w.source.Delete("001.jpg") // one that is missed for the first time waits
+	w.source.Delete("001.jpg") // an object that is missing for the first time
 	w.put("dir/a.jpg", "in a folder")
 	w.wantStates(w.syncs(removing), map[string]int64{"unchanged skipped": 8, "skip skipped": 1, "trash done": 1})
 	if got := len(w.assetsAt()); got != 9 {
@@ -84,7 +84,8 @@ func TestSyncTrashesDeletedObjects(t *testing.T) {
 	w.wantSound()
 }
 
-// What cannot be listed is not gone, and what it hides is left alone.
+// TestSyncKeepsWhatIsHidden verifies that objects that cannot be listed do not count as deleted,
+// and that their assets are kept.
 func TestSyncKeepsWhatIsHidden(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "locked/b.jpg", "b", "locked/c/d.jpg", "d", "lockedx.jpg", "x", "z.jpg", "z")
@@ -111,7 +112,8 @@ func TestSyncKeepsWhatIsHidden(t *testing.T) {
 	}
 }
 
-// What only looks changed is read once: then it is known by what it looks like.
+// TestSyncReadsWhatIsTouchedOnce verifies that an object with a new time only is read once, and
+// then known by its new time.
 func TestSyncReadsWhatIsTouchedOnce(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b")
@@ -126,7 +128,8 @@ func TestSyncReadsWhatIsTouchedOnce(t *testing.T) {
 	}
 }
 
-// An asset that somebody deleted comes back only when it is asked for, in its place.
+// TestSyncRepairs verifies that an asset that a user deleted is created again, in its place, only
+// with --repair.
 func TestSyncRepairs(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b")
@@ -151,7 +154,8 @@ func TestSyncRepairs(t *testing.T) {
 	w.wantSound()
 }
 
-// Only what did not arrive is taken, and nothing follows from what is missing.
+// TestSyncOnlyWhatFailed verifies that a sync of the failed objects takes only those, and draws no
+// conclusion from missing objects.
 func TestSyncOnlyWhatFailed(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b", "c.jpg", "c")
@@ -162,10 +166,11 @@ func TestSyncOnlyWhatFailed(t *testing.T) {
 	w.wantStates(w.syncs(only), map[string]int64{"replace done": 1, "skip skipped": 2})
 }
 
-// An asset that cannot be moved is not one whose object is gone, however often that fails.
+// TestSyncKeepsWhatCannotBeMoved verifies that an asset that cannot be moved is not trashed,
+// however often that fails.
 func TestSyncKeepsWhatCannotBeMoved(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, faults(t, "POST /assets/namesExist status=404")) // else it would not be tried
+	w := newWorld(t, faults(t, "POST /assets/namesExist status=404")) // otherwise the run would not try the move
 	w.put("old/a.jpg", "a", "b.jpg", "b")
 	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
 	w.syncs(removing)
@@ -184,7 +189,8 @@ func TestSyncKeepsWhatCannotBeMoved(t *testing.T) {
 	w.wantAssets([]placed{{"Images", "", "b.jpg", checksum("b")}, {"Images", "new", "a.jpg", checksum("theirs")}, {"Images", "old", "a.jpg", checksum("a")}})
 }
 
-// What a limit leaves out may be what is gone, under another key: then nothing is trashed.
+// TestSyncWithALimitTrashesNothing verifies that nothing is trashed under a limit, since an object
+// beyond the limit may be a deleted one under another key.
 func TestSyncWithALimitTrashesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.put("old/a.jpg", "a", "old/b.jpg", "b", "c.jpg", "c")
@@ -198,7 +204,8 @@ func TestSyncWithALimitTrashesNothing(t *testing.T) {
 	w.wantStates(w.syncs(limited), map[string]int64{"unchanged skipped": 3, "move done": 1})
 }
 
-// An asset that was deleted comes back in the place that its object has now.
+// TestSyncRepairsWhatWasRenamed verifies that an asset that is created again goes to the present
+// place of its object.
 func TestSyncRepairsWhatWasRenamed(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b")
@@ -212,11 +219,11 @@ func TestSyncRepairsWhatWasRenamed(t *testing.T) {
 	w.wantSound()
 }
 
-// forgets has the state database be one of a version that did not note when an asset was changed last.
+// forgets removes the modification times of assets from the state database, as in an older version.
 func (w *world) forgets() { w.alter(`UPDATE receipts SET modified = NULL`) }
 
-// Where nobody noted when an asset was changed last, its revisions tell whether somebody
-// gave it another content.
+// TestSyncLooksAtRevisionsOfWhatAnOlderVersionLeft verifies that, if the state database has no
+// modification time, the revisions of an asset show whether a user changed its content.
 func TestSyncLooksAtRevisionsOfWhatAnOlderVersionLeft(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b", "c.jpg", "c", "d.jpg", "d")
@@ -242,8 +249,8 @@ func TestSyncLooksAtRevisionsOfWhatAnOlderVersionLeft(t *testing.T) {
 	}
 }
 
-// What cannot be taken for now may be what is gone, under another key: its asset is not
-// trashed as long as nobody can tell.
+// TestSyncWaitsForWhatMayHaveMoved verifies that an asset is not trashed while its object may have
+// moved to an unreadable key.
 func TestSyncWaitsForWhatMayHaveMoved(t *testing.T) {
 	w := newWorld(t)
 	w.put("old/a.jpg", "picture", "b.jpg", "another picture")
@@ -267,8 +274,8 @@ func TestSyncWaitsForWhatMayHaveMoved(t *testing.T) {
 	}
 }
 
-// What has no size because it could not be looked into may be all that is gone, under other
-// keys, be it a folder or one object: then nothing is trashed.
+// TestSyncWaitsForWhatHasNoSize verifies that nothing is trashed while an unreadable folder or
+// object without a size may hold all deleted objects under other keys.
 func TestSyncWaitsForWhatHasNoSize(t *testing.T) {
 	t.Parallel()
 	for _, o := range []sources.Object{
@@ -285,7 +292,7 @@ func TestSyncWaitsForWhatHasNoSize(t *testing.T) {
 		w.source.Delete("photos/a.jpg")
 		w.source.PutObject(o, nil)
 		narrow := syncing(func(s *migrate.SyncRules) { s.Failed = migrate.NewKeyList([]sources.Key{"c.jpg"}) })
-		w.syncs(narrow) // which meets the obstacle and does not look for what is gone
+		w.syncs(narrow) // meets the obstacle and does not search for deleted objects
 		w.syncs(removing)
 		for range 2 {
 			plan := w.syncs(removing)
@@ -293,7 +300,7 @@ func TestSyncWaitsForWhatHasNoSize(t *testing.T) {
 				t.Fatalf("%s: got %+v", o.Obstacle, i)
 			}
 		}
-		w.source.Delete("b.jpg") // after what cannot be looked into was there
+		w.source.Delete("b.jpg") // after the unreadable object was listed
 		w.syncs(removing)
 		if i := w.item(w.syncs(removing), "b.jpg"); i.Action != state.Trash || i.State != state.ItemDone {
 			t.Errorf("%s: what is gone since is %s (%s)", o.Obstacle, i.Action, i.Reason)
@@ -307,8 +314,8 @@ func TestSyncWaitsForWhatHasNoSize(t *testing.T) {
 	}
 }
 
-// What could not be looked into while an object was still there is not where that went, nor is
-// what is not there any more.
+// TestSyncTrashesBesideWhatWasNeverRead verifies that an obstacle does not hold back trashing if it
+// is older than the deletion, or no longer listed.
 func TestSyncTrashesBesideWhatWasNeverRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -332,8 +339,9 @@ func TestSyncTrashesBesideWhatWasNeverRead(t *testing.T) {
 	}
 }
 
-// A known object that cannot be read has its own asset: what is gone would replace its content, not
-// move there. A different one each night holds back nothing.
+// TestSyncTrashesBesideKnownObjectsThatFail verifies that a known object that is unreadable holds
+// back nothing: it has its own asset, so a deleted object cannot have moved there. This is also
+// true if each run has a different one.
 func TestSyncTrashesBesideKnownObjectsThatFail(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -356,7 +364,7 @@ func TestSyncTrashesBesideKnownObjectsThatFail(t *testing.T) {
 	}
 }
 
-// passDays has all that the state database knows lie so many days further back.
+// passDays moves all times in the state database back by n days.
 func (w *world) passDays(n int) {
 	w.Helper()
 	for _, column := range []string{"runs SET listed_at = listed_at", "orphans SET since = since"} {
@@ -364,8 +372,8 @@ func (w *world) passDays(n int) {
 	}
 }
 
-// Earlier runs are asked about what cannot be read only where anything would be trashed, and no
-// further back than that was there.
+// TestSyncAsksNoMoreRunsThanItMust verifies that unreadable objects are looked up in earlier runs
+// only if something would be trashed, and no further back than those objects existed.
 func TestSyncAsksNoMoreRunsThanItMust(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -391,7 +399,8 @@ func TestSyncAsksNoMoreRunsThanItMust(t *testing.T) {
 	}
 }
 
-// Of any number of objects that cannot be read, a single one that is new holds back all.
+// TestSyncFindsTheNewOneAmongManyUnreadable verifies that, among any number of unreadable objects,
+// a single new one holds back trashing.
 func TestSyncFindsTheNewOneAmongManyUnreadable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -425,7 +434,8 @@ func TestSyncFindsTheNewOneAmongManyUnreadable(t *testing.T) {
 	}
 }
 
-// What nobody knows any more to have been unreadable before an object was gone may be that one.
+// TestSyncWaitsWhereNoRunKnows verifies that nothing is trashed if no stored run can show that an
+// object was unreadable before the deletion.
 func TestSyncWaitsWhereNoRunKnows(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -451,7 +461,8 @@ func TestSyncWaitsWhereNoRunKnows(t *testing.T) {
 	}
 }
 
-// An archived object may be what is gone, unless it has its own asset.
+// TestSyncWaitsForWhatIsArchived verifies that an archived object may be a deleted one, unless it
+// has its own asset.
 func TestSyncWaitsForWhatIsArchived(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -476,7 +487,7 @@ func TestSyncWaitsForWhatIsArchived(t *testing.T) {
 	}
 }
 
-// unopened is a source that lists an object and does not give its content as long as err is set.
+// unopened is a source that lists an object, and fails to open it while err is set.
 type unopened struct {
 	sources.Source
 	key sources.Key
@@ -490,8 +501,8 @@ func (u *unopened) Open(ctx context.Context, o sources.Object, offset int64) (io
 	return u.Source.Open(ctx, o, offset)
 }
 
-// A new object whose content cannot be had is not sent as a new one while it may be one that is
-// gone: as soon as it can be read it is moved, with its asset.
+// TestSyncWaitsForContentsThatCannotBeRead verifies that a new object with unreadable content is
+// not uploaded while it may be a deleted object: its asset is moved as soon as it is readable.
 func TestSyncWaitsForContentsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -519,7 +530,8 @@ func TestSyncWaitsForContentsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// An error that comes once, while contents are compared, makes no new asset of a renamed object.
+// TestSyncOfARenamedObjectThatIsReadLate verifies that a single error during the comparison of
+// contents does not create a new asset for a renamed object.
 func TestSyncOfARenamedObjectThatIsReadLate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -540,7 +552,8 @@ func TestSyncOfARenamedObjectThatIsReadLate(t *testing.T) {
 	}
 }
 
-// What is wrong with the source as a whole while contents are compared ends the plan.
+// TestSyncEndsIfTheSourceFailsWhileContentsAreCompared verifies that an error of the source as a
+// whole, during the comparison of contents, ends the plan.
 func TestSyncEndsIfTheSourceFailsWhileContentsAreCompared(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -558,14 +571,14 @@ func TestSyncEndsIfTheSourceFailsWhileContentsAreCompared(t *testing.T) {
 	w.wantStates(w.syncWith(d, syncing()), map[string]int64{"unchanged skipped": 1, "move done": 1})
 }
 
-// loggedOut is an error of a source that wants a new login.
+// loggedOut is the error of a source that needs a new login.
 type loggedOut struct{}
 
 func (loggedOut) Error() string { return "log in again" }
 
 func (loggedOut) Class() retry.Class { return retry.Fatal }
 
-// faltering is a source whose first content cannot be read to its end.
+// faltering is a source that fails in the middle of its first content.
 type faltering struct {
 	sources.Source
 	once sync.Once
@@ -577,7 +590,8 @@ func (f *faltering) Open(ctx context.Context, o sources.Object, offset int64) (r
 	return r, err
 }
 
-// An object that was given up before may be what is gone, too.
+// TestSyncWaitsForWhatIsRetriesExhausted verifies that an object whose retries are exhausted may be
+// a deleted one, too.
 func TestSyncWaitsForWhatIsRetriesExhausted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -597,7 +611,8 @@ func TestSyncWaitsForWhatIsRetriesExhausted(t *testing.T) {
 	w.wantStates(w.syncWith(d, removing), map[string]int64{"unchanged skipped": 1, "move retries_exhausted": 1})
 }
 
-// Nothing is left to try of an object that failed and is as it had arrived, or is gone.
+// TestSyncForgetsFailuresThatAreOver verifies that the failure of an object is removed once the
+// object reverts to its uploaded content or is deleted.
 func TestSyncForgetsFailuresThatAreOver(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b", "c.jpg", "c")

@@ -11,13 +11,13 @@ import (
 	"assetferry/state"
 )
 
-// A library that is migrated under two names of its source, by turns, each cut short
-// anywhere, arrives once.
+// TestOneLibraryOfTwoNames verifies that a library that is migrated alternately under two names of
+// its source, with interrupted runs, is uploaded once.
 func TestOneLibraryOfTwoNames(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		library, r := drawLibrary(rt), drawRules(rt)
-		for key := range library { // so that no asset may be of either of two objects
+		for key := range library { // so that no asset can belong to either of two objects
 			library[key] = slices.Concat(library[key], []byte(key))
 		}
 		w := newWorld(t, faults(t, drawFaults(rt)...))
@@ -47,8 +47,8 @@ func TestOneLibraryOfTwoNames(t *testing.T) {
 	})
 }
 
-// outdate does what the command does with a run that was planned before another source
-// sent something.
+// outdate does what the command does with a run that was planned before another source sent
+// something.
 func (w *world) outdate(d migrate.Deps, changes ...change) {
 	w.Helper()
 	run, err := w.store.Unfinished(w.Context(), w.pair.ID)

@@ -21,13 +21,13 @@ import (
 	"assetferry/state"
 )
 
-// A refusal is an error of a class that says how far it reaches.
+// A refusal is an error with a given retry class.
 type refusal struct{ class retry.Class }
 
 func (r refusal) Error() string      { return "refused" }
 func (r refusal) Class() retry.Class { return r.class }
 
-// A lateWriter loses every answer, and keeps what may show up later.
+// A lateWriter loses every answer, and stores the uploads to deliver them later.
 type lateWriter struct {
 	migrate.Writer
 	mu   sync.Mutex
@@ -46,8 +46,8 @@ func (w *lateWriter) Upload(ctx context.Context, u assets.Upload) (assets.Asset,
 	return assets.Asset{}, errors.Join(&assets.Error{Op: "upload", Unconfirmed: true, Status: 500}, err, r.Close())
 }
 
-// What was given up because it did not show up is looked for before it is sent in
-// another run, also in a place that nobody else puts anything into.
+// TestLateArrivalIsFound verifies that the next run looks for a lost upload before it sends it
+// again, even in a folder that is ours alone.
 func TestLateArrivalIsFound(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -66,15 +66,15 @@ func TestLateArrivalIsFound(t *testing.T) {
 	}
 }
 
-// A secretive Reader lets nobody read contents.
+// A secretive Reader refuses to return contents.
 type secretive struct{ migrate.Reader }
 
 func (secretive) Download(context.Context, string, int64) (io.ReadCloser, int64, error) {
 	return nil, 0, refusal{retry.Permanent}
 }
 
-// What can never be found out keeps no run open: it has failed, and the next plan
-// sees what is there.
+// TestUnconfirmedThatCannotBeCleared verifies that an upload that can never be confirmed keeps no
+// run open: it fails, and the next plan checks the destination.
 func TestUnconfirmedThatCannotBeCleared(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, faults(t, "POST /assets drop=after once=1"))
@@ -96,8 +96,9 @@ func TestUnconfirmedThatCannotBeCleared(t *testing.T) {
 	}
 }
 
-// What may have arrived is not sent again by guess, also where nobody would see it
-// there: under rules that bring it elsewhere, or beside whatever is there.
+// TestUnclearIsNotSentByGuess verifies that an object that may be uploaded is not sent again, even
+// under rules that put it elsewhere or allow a second asset of the same name, where the first asset
+// would not be noticed.
 func TestUnclearIsNotSentByGuess(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*migrate.Rules){
@@ -131,16 +132,16 @@ func TestUnclearIsNotSentByGuess(t *testing.T) {
 	}
 }
 
-// An unmounted source lists its objects and has none of them.
+// An unmounted source lists its objects and fails to open them.
 type unmounted struct{ sources.Source }
 
 func (unmounted) Open(context.Context, sources.Object, int64) (io.ReadCloser, error) {
 	return nil, fs.ErrNotExist
 }
 
-// What could not be compared because the source was gone for a moment is taken for the only
-// asset that it can be. That the object is listed as before proves nothing: a sync compares
-// contents.
+// TestUnclearWhileTheSourceWasMissing verifies that an upload that could not be compared because
+// the source was unavailable is matched to the only possible asset. An unchanged listing is no
+// evidence: a sync compares contents.
 func TestUnclearWhileTheSourceWasMissing(t *testing.T) {
 	t.Parallel()
 	for _, onExisting := range []string{"conflict", "create"} {
@@ -163,7 +164,7 @@ func TestUnclearWhileTheSourceWasMissing(t *testing.T) {
 	}
 }
 
-// A pickyReader does not give the content of some assets.
+// A pickyReader refuses the contents of some assets.
 type pickyReader struct {
 	migrate.Reader
 	not map[string]bool // by URL
@@ -176,11 +177,11 @@ func (p pickyReader) Download(ctx context.Context, url string, offset int64) (io
 	return p.Reader.Download(ctx, url, offset)
 }
 
-// What is found is found, whatever cannot be read beside it.
+// TestFoundBesideUnreadable verifies that an upload is found even if other assets cannot be read.
 func TestFoundBesideUnreadable(t *testing.T) {
 	t.Parallel()
 	for _, provenance := range []string{"always", "never"} {
-		for _, arrived := range []bool{true, false} { // before the one that cannot be read
+		for _, arrived := range []bool{true, false} { // before the unreadable asset
 			w := newWorld(t)
 			w.put("a.jpg", "a")
 			var plan migrate.Plan
@@ -204,7 +205,7 @@ func TestFoundBesideUnreadable(t *testing.T) {
 	}
 }
 
-// An unlistable Reader refuses for good to list what is newest first.
+// An unlistable Reader permanently refuses to list the newest assets first.
 type unlistable struct{ migrate.Reader }
 
 func (u unlistable) List(ctx context.Context, o assets.ListOptions) seqOfAssets {
@@ -214,8 +215,8 @@ func (u unlistable) List(ctx context.Context, o assets.ListOptions) seqOfAssets 
 	return func(yield func(assets.Asset, error) bool) { yield(assets.Asset{}, refusal{retry.Permanent}) }
 }
 
-// Where looking is refused, as a whole, items stay unconfirmed, and the run stops before
-// all of the library is.
+// TestLookingIsRefused verifies that items stay unconfirmed if the service refuses all lookups, and
+// that the run stops before that is the whole library.
 func TestLookingIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -235,7 +236,7 @@ func TestLookingIsRefused(t *testing.T) {
 	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"create done": 100})
 }
 
-// A loweringReader shows extensions as a service would that stores them in lower case.
+// A loweringReader returns extensions in lower case, as some services store them.
 type loweringReader struct{ migrate.Reader }
 
 func (l loweringReader) List(ctx context.Context, o assets.ListOptions) seqOfAssets {
@@ -248,8 +249,8 @@ func (l loweringReader) List(ctx context.Context, o assets.ListOptions) seqOfAss
 	}
 }
 
-// An asset whose extension the service has changed is not taken for one of another
-// object that has another name at the destination, or does not go there.
+// TestExtensionInLowerCase verifies that an asset whose extension the service has changed to lower
+// case is not matched to another object, with another name at the destination or without an asset.
 func TestExtensionInLowerCase(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -280,8 +281,8 @@ func TestExtensionInLowerCase(t *testing.T) {
 	}
 }
 
-// Of two objects whose extensions differ in case alone, the one that did not arrive is
-// not taken for the one that did, although nobody knows of either.
+// TestNamesakeIsNotTaken verifies that, of two unconfirmed objects whose extensions differ only in
+// case, the missing one is not matched to the other's asset.
 func TestNamesakeIsNotTaken(t *testing.T) {
 	t.Parallel()
 	for range 8 { // which of them is the first
@@ -304,9 +305,9 @@ func TestNamesakeIsNotTaken(t *testing.T) {
 	}
 }
 
-// A library that was killed in the middle of an upload, and has another path since, is
-// not planned before that upload must have shown up. Whoever goes on with the old path
-// finds it, too.
+// TestAnotherPathAfterACrash verifies that a library whose migration was killed during an upload,
+// and that has another path since, is not planned before the end of the confirmation timeout. A run
+// with the old path finds the upload, too.
 func TestAnotherPathAfterACrash(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -333,7 +334,8 @@ func TestAnotherPathAfterACrash(t *testing.T) {
 	}
 }
 
-// What was there before us stays so, also if we died while taking it over.
+// TestAdoptedUnconfirmed verifies that an asset that existed before us counts as adopted, even if
+// the process was killed while it adopted the asset.
 func TestAdoptedUnconfirmed(t *testing.T) {
 	w := newWorld(t)
 	w.upload(w.images, "", "a.jpg", "a")
@@ -346,8 +348,8 @@ func TestAdoptedUnconfirmed(t *testing.T) {
 	}
 }
 
-// Two sources may send to one folder. What the one puts there in a plan made before
-// the folder was the other's is seen by the other.
+// TestTwoSourcesIntoOneFolder verifies that two sources can upload to one folder: each sees the
+// assets that the other uploads by an older plan.
 func TestTwoSourcesIntoOneFolder(t *testing.T) {
 	w := newWorld(t)
 	other := *w
@@ -373,7 +375,7 @@ func TestTwoSourcesIntoOneFolder(t *testing.T) {
 	}
 }
 
-// A drainedWriter has one upload that is not begun because the run is told to stop.
+// A drainedWriter does not begin one upload because the run is stopping.
 type drainedWriter struct {
 	migrate.Writer
 	begun chan struct{}
@@ -388,15 +390,15 @@ func (w drainedWriter) Upload(ctx context.Context, u assets.Upload) (assets.Asse
 	return assets.Asset{}, retry.ErrDraining
 }
 
-// A run that is told to stop while the state database is written, and is given back its
-// last item meanwhile, is stopped and not finished.
+// TestStoppedWhileRecording verifies that a run is stopped, and not finished, if its last item is
+// released while the state database is being written.
 func TestStoppedWhileRecording(t *testing.T) {
 	t.Parallel()
 	for range 10 {
 		w := newWorld(t)
 		w.put("a.jpg", "a", "b.jpg", "b")
 		stop, begun := make(chan struct{}), make(chan struct{})
-		// The first time there is nothing to record yet, and after it there is nothing to take.
+		// At the first call there is nothing to record yet, and after the second nothing to take.
 		w.before(nth(1, func() error { <-begun; close(stop); return nil }), "record outcomes")
 		_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) {
 			a.Write, a.Stop = drainedWriter{a.Write, begun}, stop
@@ -408,7 +410,7 @@ func TestStoppedWhileRecording(t *testing.T) {
 	}
 }
 
-// A fullBatchWriter refuses us as such at the update that fills a batch.
+// A fullBatchWriter returns a fatal error at the update that fills a batch.
 type fullBatchWriter struct {
 	migrate.Writer
 	assets, updates atomic.Int64
@@ -431,7 +433,8 @@ func (w *fullBatchWriter) Update(context.Context, string, assets.Changes) (asset
 	return assets.Asset{}, refusal{retry.Fatal}
 }
 
-// What ends a run is told, whatever else is to be done at that moment.
+// TestFatalWithAFullBatch verifies that a fatal error is reported, whatever else is in progress at
+// that moment.
 func TestFatalWithAFullBatch(t *testing.T) {
 	t.Parallel()
 	for range 5 {
@@ -447,8 +450,8 @@ func TestFatalWithAFullBatch(t *testing.T) {
 	}
 }
 
-// An asset that could not be described is not forgotten by a run that describes
-// nothing.
+// TestUndescribedIsNotForgotten verifies that a run that updates no metadata keeps the pending
+// update of an asset.
 func TestUndescribedIsNotForgotten(t *testing.T) {
 	w := newWorld(t, faults(t, "PATCH /assets/{id} status=500"))
 	w.put("a.jpg", "a")
@@ -464,8 +467,8 @@ func TestUndescribedIsNotForgotten(t *testing.T) {
 	}
 }
 
-// An asset that cannot be described is left alone some day, as one that cannot be
-// sent is.
+// TestUndescribedIsRetriesExhausted verifies that failing metadata updates exhaust the retries, as
+// failing uploads do.
 func TestUndescribedIsRetriesExhausted(t *testing.T) {
 	w := newWorld(t, faults(t, "PATCH /assets/{id} status=422"))
 	w.put("a.jpg", "a")
@@ -478,7 +481,8 @@ func TestUndescribedIsRetriesExhausted(t *testing.T) {
 	w.wantStates(plan, map[string]int64{"update_metadata retries_exhausted": 1})
 }
 
-// What waits night after night, and is listed anew each time, is out of retries some day.
+// TestWaitingForEverIsRetriesExhausted verifies that an item that is scheduled for retry in each
+// run, and listed again each time, exhausts its retries.
 func TestWaitingForEverIsRetriesExhausted(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets status=425"))
 	w.put("a.jpg", "a")

@@ -19,13 +19,13 @@ import (
 	"assetferry/state"
 )
 
-// A fault that makes nothing hits twice at most here: what is sent three times without
-// a trace has failed.
+// A fault that creates nothing occurs at most twice here: an upload that is sent three times
+// without a trace has failed.
 func TestLostAnswersAreConfirmed(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []string{
 		"POST /assets drop=after nth=5", "POST /assets drop=after", "POST /assets status=503 commit=after nth=3",
-		"POST /assets status=200 nth=5", // an answer that makes no sense, and nothing was made
+		"POST /assets status=200 nth=5", // an invalid answer, and nothing was created
 		"POST /assets status=201 commit=after nth=4", "POST /assets drop=before nth=5", "POST /assets status=500 nth=5",
 		"POST /folders drop=after once=2", "POST /folders status=502 commit=after nth=2", "POST /folders drop=before once=1",
 	} {
@@ -61,8 +61,8 @@ func TestLostAnswerToMakingACategory(t *testing.T) {
 	}
 }
 
-// A service that refuses everything with 5xx is asked a few times, with no more in
-// doubt at once than there are workers, and then the items have failed.
+// TestNothingIsSentForEver verifies that a service that answers everything with 5xx gets a few
+// attempts, with no more unconfirmed items at once than workers, and that the items then fail.
 func TestNothingIsSentForEver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, faults(t, "POST /assets status=500"))
@@ -80,10 +80,11 @@ func TestNothingIsSentForEver(t *testing.T) {
 	}
 }
 
-// When nothing works, that is told after some items and not after all of them.
+// TestOutageStopsTheRun verifies that an outage is reported after some items, not after all of
+// them.
 func TestOutageStopsTheRun(t *testing.T) {
 	t.Parallel()
-	const objects, sends = 100, 3 // of each, before it fails
+	const objects, sends = 100, 3 // of each item, before it fails
 	w := newWorld(t, faults(t, "POST /assets status=500"))
 	w.putMany(objects)
 	plan, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.Wait = short })
@@ -105,8 +106,8 @@ func TestOutageStopsTheRun(t *testing.T) {
 	}
 }
 
-// A gatewayWriter loses the answer to the first upload because of something between us
-// and the service, which is still at work.
+// A gatewayWriter loses the answer to the first upload, as a gateway does that gives up while the
+// service is still working.
 type gatewayWriter struct {
 	migrate.Writer
 	status int
@@ -121,7 +122,8 @@ func (w *gatewayWriter) Upload(ctx context.Context, u assets.Upload) (assets.Ass
 	return assets.Asset{}, &assets.Error{Op: "upload", Unconfirmed: true, Status: w.status}
 }
 
-// Where a gateway gives up, the service gets as much time as if nobody had answered.
+// TestGatewayGivesUp verifies that, if a gateway gives up, the service gets as much time as without
+// an answer.
 func TestGatewayGivesUp(t *testing.T) {
 	t.Parallel()
 	const answer = 150 * time.Millisecond
@@ -131,27 +133,27 @@ func TestGatewayGivesUp(t *testing.T) {
 		gateway := &gatewayWriter{Writer: w.client, status: status}
 		arrive := sync.OnceFunc(func() { w.upload(w.images, "", "a.jpg", "a") })
 		w.gate.on(func(_ int, r *http.Request) error {
-			if isLook(r) && time.Since(gateway.gaveUp) >= answer { // as late as it may
+			if isLook(r) && time.Since(gateway.gaveUp) >= answer { // as late as possible
 				arrive()
 			}
 			return nil
 		})
 		_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *apply.Applier) { a.Write, a.ResponseTimeout = gateway, answer })
 		must(t, err)
-		arrive() // beside what was sent again too early
+		arrive() // a second asset if the upload was repeated too early
 		w.wantAssets([]placed{{"Images", "", "a.jpg", checksum("a")}})
 		w.close()
 	}
 }
 
-// isLook reports whether a request looks for what is unconfirmed, among what was uploaded last.
+// isLook reports whether a request looks for an unconfirmed upload among the newest assets.
 func isLook(r *http.Request) bool {
 	q := r.URL.Query()
 	return q.Get("sortBy") == assets.ByUploadedAt && q.Get("order") == assets.Descending
 }
 
-// An upload may have taken long since its intent. It is not sent again before the
-// service has had time for it since the answer was lost.
+// TestUnconfirmedWaitsFromWhenItArose verifies that the confirmation timeout starts when the answer
+// is lost, and not when the intent was recorded: the upload may have taken long.
 func TestUnconfirmedWaitsFromWhenItArose(t *testing.T) {
 	t.Parallel()
 	const answer = 150 * time.Millisecond
@@ -162,30 +164,30 @@ func TestUnconfirmedWaitsFromWhenItArose(t *testing.T) {
 	arrive := sync.OnceFunc(func() { w.upload(w.images, "", "a.jpg", "a") })
 	w.gate.on(func(_ int, r *http.Request) error {
 		switch {
-		case r.Method == http.MethodPost && cut.IsZero(): // all of it is sent, then the connection breaks
+		case r.Method == http.MethodPost && cut.IsZero(): // the whole request is sent, then the connection breaks
 			cut = time.Now()
 			_, err := io.Copy(io.Discard, r.Body)
 			return errors.Join(err, errors.New("cut"))
 		case isLook(r):
-			if looks++; time.Since(cut) >= answer { // as late as it may
+			if looks++; time.Since(cut) >= answer { // as late as possible
 				arrive()
 			}
 		}
 		return nil
 	})
 	d := w.deps()
-	d.Now = func() time.Time { return time.Now().Add(-time.Minute) } // the intent is long ago
+	d.Now = func() time.Time { return time.Now().Add(-time.Minute) } // the intent is old
 	_, err := w.tryWith(t.Context(), d, migrate.DefaultRules(), func(a *apply.Applier) { a.ResponseTimeout = answer })
 	must(t, err)
-	arrive() // beside what was sent again too early
+	arrive() // a second asset if the upload was repeated too early
 	w.wantAssets([]placed{{"Images", "", "a.jpg", checksum("a")}})
 	if looks < 1 || looks > 2 {
 		t.Errorf("looked %d times, want when it was due, and before if there was the time", looks)
 	}
 }
 
-// die leaves items as a process leaves them that is killed while sending: the
-// state database says sending, and some of them have arrived.
+// die leaves items as a process that is killed during uploads does: the state database says
+// sending, and some of them are uploaded.
 func (w *world) die(r migrate.Rules, arrived ...string) migrate.Plan {
 	w.Helper()
 	run, err := w.store.Begin(w.Context(), w.pair, "migrate", marshal(w, r))
@@ -261,8 +263,8 @@ func TestConfirmingPicksTheRightAsset(t *testing.T) {
 	}
 }
 
-// Somebody else's asset of the same name and content, put there just before, is not taken
-// for what was sent beside it.
+// TestConfirmingPicksTheNamesake verifies that another user's new asset of the same name and
+// content is not matched to an unconfirmed upload of ours, with --on-existing create.
 func TestConfirmingPicksTheNamesake(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets status=503 commit=after nth=2"))
 	r := migrate.DefaultRules()
@@ -280,7 +282,7 @@ func TestOldAssetsAreNotTakenForAnUpload(t *testing.T) {
 	w := newWorld(t)
 	r := migrate.DefaultRules()
 	r.OnExisting = "create"
-	w.upload(w.images, "", "a.jpg", "a") // somebody else's, with the same content
+	w.upload(w.images, "", "a.jpg", "a") // another user's asset, with the same content
 	w.put("a.jpg", "a")
 	d := w.deps()
 	d.Now = func() time.Time { return time.Now().Add(time.Hour) }
@@ -305,7 +307,7 @@ func TestUnclearUnconfirmedStaysOpen(t *testing.T) {
 	d := w.deps()
 	d.Dest = noListing{w.client}
 	_, err := w.tryWith(t.Context(), d, migrate.DefaultRules())
-	must(t, err) // that is for the exit code, not an error
+	must(t, err) // this is for the exit code, not an error
 	w.wantStates(plan, map[string]int64{"create unconfirmed": 2})
 	if run, err := w.store.Run(t.Context(), plan.Run.ID); err != nil || run.State != state.Applying {
 		t.Errorf("the run is %s (%v), want it open", run.State, err)
@@ -326,8 +328,8 @@ func (n noListing) List(ctx context.Context, o assets.ListOptions) seqOfAssets {
 	return func(yield func(assets.Asset, error) bool) { yield(assets.Asset{}, errors.New("the service is down")) }
 }
 
-// A service that does not say when an asset was uploaded must not make every
-// upload look lost.
+// TestAssetsOfUnknownAge verifies that a service without upload times does not make every upload
+// look lost.
 func TestAssetsOfUnknownAge(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b")
@@ -362,8 +364,8 @@ func TestUnconfirmedWhoseObjectIsDeleted(t *testing.T) {
 	w.source.Delete("b.jpg")
 	_, err := w.try(t.Context(), migrate.DefaultRules())
 	must(t, err)
-	// a.jpg is there by all that can be known, though its content cannot prove it; b.jpg is
-	// not. Neither keeps the run from its end.
+	// a.jpg matches in name, size and time, but its content cannot be compared; b.jpg does not
+	// exist. The run ends nevertheless.
 	w.wantStates(plan, map[string]int64{"create changed": 2})
 	if i := w.item(plan, "a.jpg"); !strings.Contains(i.Error, "matches it by name, size and time") {
 		t.Errorf("got error %q", i.Error)
@@ -371,14 +373,14 @@ func TestUnconfirmedWhoseObjectIsDeleted(t *testing.T) {
 	if r := w.receipt("a.jpg"); !r.Adopted {
 		t.Errorf("undo would trash what nothing proves to be ours: %+v", r)
 	}
-	// Should an object come back in its place, it is not put beside the asset.
+	// If the object reappears in its place, it is not uploaded again.
 	w.put("a.jpg", "another")
 	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"skip skipped": 1})
 	w.wantAssets([]placed{{"Images", "", "a.jpg", checksum("a")}})
 }
 
-// A source that goes away under a run is not a library of which everything was
-// deleted one by one.
+// TestSourceGoesAwayMidway verifies that a source that becomes unavailable during a run does not
+// count as a library whose objects were all deleted.
 func TestSourceGoesAwayMidway(t *testing.T) {
 	w := newWorld(t)
 	w.putMany(60)
@@ -408,11 +410,11 @@ func TestAnswerLostAndObjectDeletedMeanwhile(t *testing.T) {
 	})
 	plan, err := w.try(t.Context(), migrate.DefaultRules())
 	must(t, err)
-	w.wantStates(plan, map[string]int64{"create done": 1}) // what was sent is known by its checksum
+	w.wantStates(plan, map[string]int64{"create done": 1}) // the uploaded object is known by its checksum
 }
 
-// The asset of another object is not taken for one that did not arrive, however
-// alike they are.
+// TestConfirmingKeepsOurOtherAssets verifies that the asset of another object is not matched to a
+// missing upload, however similar they are.
 func TestConfirmingKeepsOurOtherAssets(t *testing.T) {
 	w := newWorld(t)
 	r := migrate.DefaultRules()
@@ -425,8 +427,8 @@ func TestConfirmingKeepsOurOtherAssets(t *testing.T) {
 	w.wantAssets([]placed{{"Images", "", "a.JPG", checksum("same")}, {"Images", "", "a.jpg", checksum("same")}})
 }
 
-// An asset that is made and not described yet is in no state database. It is not taken for that of an
-// unconfirmed item which has the same name and content.
+// TestUnconfirmedWaitForTheirNamesakes verifies that an asset that exists, awaits its metadata and
+// is not recorded yet is not matched to an unconfirmed item with the same name and content.
 func TestUnconfirmedWaitForTheirNamesakes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -445,8 +447,8 @@ func TestUnconfirmedWaitForTheirNamesakes(t *testing.T) {
 	w.wantSound()
 }
 
-// A slowToDescribe describes the first asset once the second one, which it makes and does not
-// tell of, is unconfirmed.
+// A slowToDescribe delays the metadata update of the first asset until the second upload, whose
+// answer it loses, is unconfirmed.
 type slowToDescribe struct {
 	next                   http.RoundTripper
 	made, words            atomic.Int32
@@ -470,7 +472,7 @@ func (s *slowToDescribe) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// A doubting tells when the first item is unconfirmed.
+// An uncertain closes unconfirmed when the first item is unconfirmed.
 type uncertain struct {
 	*witness
 	once        sync.Once

@@ -19,13 +19,13 @@ import (
 	"assetferry/state"
 )
 
-// An instead is a night in which a new asset was sent instead of the former one, which is in
+// An instead is a world after a run that created a new asset instead of the former one, which is in
 // the trash.
 type instead struct {
 	*world
 	rules         migrate.Rules
 	day           migrate.Plan
-	former, later string // ids
+	former, later string // IDs
 }
 
 func newInstead(t *testing.T) *instead {
@@ -47,7 +47,7 @@ func newInstead(t *testing.T) *instead {
 	return w
 }
 
-// refuses has the service refuse to take assets out of the trash: each for itself, or the
+// refuses makes the service refuse to restore some assets from the trash: each by itself, or the
 // whole request.
 func (w *instead) refuses(status int, ids ...string) {
 	w.answers("/assets/restore", func(next http.RoundTripper, r *http.Request, body string) (*http.Response, error) {
@@ -64,7 +64,8 @@ func (w *instead) refuses(status int, ids ...string) {
 	})
 }
 
-// wantLater looks whether the object has the asset of the night, which the next one leaves alone.
+// wantLater verifies that the object has the asset of the run, and that the next run does not
+// change it.
 func (w *instead) wantLater() {
 	w.Helper()
 	if r := w.receipt("a.jpg"); r.Asset != w.later {
@@ -91,7 +92,8 @@ func (w *instead) wantFailure(undo migrate.Plan, says ...string) {
 	}
 }
 
-// Nothing is trashed as long as nobody knows that the former asset can come back.
+// TestUndoOfNewAssetWhoseFormerCannotBeRestored verifies that nothing is trashed unless the former
+// asset can be restored.
 func TestUndoOfNewAssetWhoseFormerCannotBeRestored(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -120,14 +122,15 @@ func TestUndoOfNewAssetWhoseFormerCannotBeRestored(t *testing.T) {
 	}
 }
 
-// validates has the service answer what restoring would meet.
+// validates sets the service's answer to the validation of a restore request.
 func (w *instead) validates(answer string) {
 	w.answers("/assets/restore/validate", func(_ http.RoundTripper, r *http.Request, _ string) (*http.Response, error) {
 		return reply(r, http.StatusOK, answer), nil
 	})
 }
 
-// Where the former asset is refused all the same, the one that was trashed for it comes back.
+// TestUndoOfNewAssetWhoseFormerIsRefused verifies that the trashed new asset is restored if the
+// service refuses to restore the former one after all.
 func TestUndoOfNewAssetWhoseFormerIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(*instead){
@@ -150,7 +153,8 @@ func TestUndoOfNewAssetWhoseFormerIsRefused(t *testing.T) {
 
 const validNow = `{"assets":{"%s":{"sourceExists":true,"hasNameConflict":true,"isExtensionAllowed":true}}}`
 
-// Where neither of the two can be had back, the item says where they are.
+// TestUndoOfNewAssetWhenNeitherIsRestored verifies that the item reports where both assets are if
+// neither can be restored.
 func TestUndoOfNewAssetWhenNeitherIsRestored(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusMultiStatus, http.StatusBadRequest, http.StatusForbidden} {
@@ -160,7 +164,8 @@ func TestUndoOfNewAssetWhenNeitherIsRestored(t *testing.T) {
 	}
 }
 
-// An undo that ended between the two finds out again whether the former asset can come back.
+// TestUndoOfNewAssetGoesOnWithAnEmptiedTrash verifies that an undo that ended between the two
+// requests checks again whether the former asset can be restored.
 func TestUndoOfNewAssetGoesOnWithAnEmptiedTrash(t *testing.T) {
 	w := newInstead(t)
 	restore := w.answers("/assets/restore", func(_ http.RoundTripper, r *http.Request, _ string) (*http.Response, error) {
@@ -178,7 +183,8 @@ func TestUndoOfNewAssetGoesOnWithAnEmptiedTrash(t *testing.T) {
 	w.wantLater()
 }
 
-// Wherever an undo is cut off, going on with it brings the former asset back.
+// TestUndoOfNewAssetIsCutOff verifies that, wherever an undo is interrupted, resuming it restores
+// the former asset.
 func TestUndoOfNewAssetIsCutOff(t *testing.T) {
 	t.Parallel()
 	for n, cut := 1, true; cut; n++ {
@@ -211,7 +217,8 @@ func TestUndoOfNewAssetIsCutOff(t *testing.T) {
 	}
 }
 
-// Where the service refuses the request for want of a right, the undo ends, but not in between.
+// TestUndoOfNewAssetWithoutTheRightToRestore verifies that the undo ends for lack of permissions
+// only after it has restored the new asset.
 func TestUndoOfNewAssetWithoutTheRightToRestore(t *testing.T) {
 	w := newInstead(t)
 	w.refuses(http.StatusForbidden, w.former)
@@ -224,8 +231,8 @@ func TestUndoOfNewAssetWithoutTheRightToRestore(t *testing.T) {
 	}
 }
 
-// An undo that loses its rights between the two ends, and does not take the object for lost: once
-// it has them again, it goes on.
+// TestUndoOfNewAssetThatLosesItsRights verifies that an undo that loses its permissions between the
+// two requests ends, does not count the object as lost, and resumes once it has them again.
 func TestUndoOfNewAssetThatLosesItsRights(t *testing.T) {
 	w := newInstead(t)
 	next := w.gate.next
@@ -241,8 +248,8 @@ func TestUndoOfNewAssetThatLosesItsRights(t *testing.T) {
 	}
 }
 
-// What becomes of one of several assets does not depend on the rights to another: the next undo
-// brings back what this one left in the trash.
+// TestUndoOfNewAssetsThatLosesItsRightsToOne verifies that the permission for one of several assets
+// does not affect the others: the next undo restores what this one left in the trash.
 func TestUndoOfNewAssetsThatLosesItsRightsToOne(t *testing.T) {
 	w := newInstead(t)
 	w.put("b.jpg", "b")
@@ -271,7 +278,7 @@ func TestUndoOfNewAssetsThatLosesItsRightsToOne(t *testing.T) {
 	}
 }
 
-// A forbiddingAfter service refuses all that is asked after one URL.
+// A forbiddingAfter service refuses all requests after one to a path.
 type forbiddingAfter struct {
 	http.RoundTripper
 	path  string
@@ -286,7 +293,8 @@ func (f forbiddingAfter) RoundTrip(r *http.Request) (*http.Response, error) {
 	return f.RoundTripper.RoundTrip(r)
 }
 
-// Where the former asset cannot be asked for, the undo ends before anything is trashed.
+// TestUndoOfNewAssetAsksBeforeItTrashes verifies that the undo ends before it trashes anything if
+// it cannot request the former asset.
 func TestUndoOfNewAssetAsksBeforeItTrashes(t *testing.T) {
 	w := newInstead(t)
 	next := w.gate.next
@@ -302,7 +310,7 @@ func TestUndoOfNewAssetAsksBeforeItTrashes(t *testing.T) {
 	}
 }
 
-// A forbidding service refuses what is asked of one URL.
+// A forbidding service refuses all requests to a path.
 type forbidding struct {
 	http.RoundTripper
 	path string

@@ -26,14 +26,14 @@ import (
 	"assetferry/state"
 )
 
-// An exhibit is an asset with all that people see of it and can change.
+// An exhibit is an asset with all properties that users see and can change.
 type exhibit struct {
 	ID, Category, Folder, Name, Content, Description string
 	Tags                                             []string
 	Attributes                                       map[string]any
 }
 
-// exhibits are all assets that are there, in order.
+// exhibits returns all assets, sorted.
 func (w *world) exhibits() (all []exhibit) {
 	w.Helper()
 	add := func(o assets.ListOptions) {
@@ -65,8 +65,8 @@ func (w *world) exhibits() (all []exhibit) {
 	return all
 }
 
-// remembered is what the state database has of the pair. When the service says that an asset was
-// changed last is left out: going back changes it, too.
+// remembered returns the records of the pair in the state database, without the modification times
+// of assets, which an undo changes, too.
 func (w *world) remembered() (all []string) {
 	w.Helper()
 	for r, err := range w.store.Receipts(w.Context(), w.pair.ID, "") {
@@ -85,7 +85,7 @@ func (w *world) remembered() (all []string) {
 	return append(all, fmt.Sprint(sum))
 }
 
-// An evening is all there is before a run.
+// An evening is the destination and the state database before a run.
 type evening struct {
 	Assets        []exhibit
 	StateDatabase []string
@@ -100,13 +100,13 @@ func (w *world) wantEvening(want evening, what string) {
 	}
 }
 
-// A deed is an item of a sync, and how it is carried out.
+// A deed is an item of a sync with a function that applies it.
 type deed struct {
 	item state.Item
 	do   func() state.Outcome
 }
 
-// does has a run of deeds.
+// does runs some deeds as a sync.
 func (w *world) does(deeds ...deed) migrate.Plan {
 	w.Helper()
 	ctx := w.Context()
@@ -154,13 +154,13 @@ func (w *world) does(deeds ...deed) migrate.Plan {
 	return migrate.Plan{Run: run}
 }
 
-// existing is an item about the asset of an object.
+// existing returns an item for the asset of an object.
 func (w *world) existing(action state.Action, key string) state.Item {
 	r := w.receipt(key)
 	return state.Item{Object: sources.Object{Key: sources.Key(key), Size: r.Size}, Action: action, Category: r.Category, Name: r.Filename(), Asset: r.Asset}
 }
 
-// as gives a receipt of an asset as it is.
+// as returns a receipt with the present properties of an asset.
 func (w *world) as(r state.Receipt, a assets.Asset) *state.Receipt {
 	sum := sha256.Sum256([]byte(w.content(a)))
 	r.Checksum, r.Size, r.Name, r.Extension, r.Category, r.Folder = sum[:], a.Size, a.Name, a.Extension, a.CategoryID, a.FolderID
@@ -205,7 +205,7 @@ func (w *world) creates(key, content string) deed {
 	}}
 }
 
-// describes has the source say something else of an object than before.
+// describes returns a deed that updates the metadata of an object's asset.
 func (w *world) describes(key string) deed {
 	return deed{w.existing(state.UpdateMetadata, key), func() state.Outcome {
 		a := w.assetOf(key)
@@ -221,7 +221,7 @@ func (w *world) edits(a assets.Asset, description string, tags []string, attribu
 	return a
 }
 
-// library is what the first run brought, with what people wrote since.
+// library runs a first migration, and adds metadata as users do.
 func (w *world) library() {
 	w.Helper()
 	w.put("stays.jpg", "stays", "dir/moved.jpg", "moved", "dir/renamed.jpg", "renamed", "replaced.jpg", "before", "same.txt", "before",
@@ -231,7 +231,7 @@ func (w *world) library() {
 	w.edits(w.assetOf("replaced.jpg"), "", []string{"people's"}, map[string]any{})
 }
 
-// night is a sync with a deed of every kind.
+// day runs a sync with a deed of every kind.
 func (w *world) day() migrate.Plan {
 	w.Helper()
 	return w.does(
@@ -246,8 +246,8 @@ func (w *world) day() migrate.Plan {
 	)
 }
 
-// After the undo of a sync that did something of every kind everything is as the evening
-// before, at the destination and in the state database, and there is nothing left to undo.
+// TestUndoOfSync verifies that, after the undo of a sync with every kind of action, the destination
+// and the state database are as before, and nothing is left to undo.
 func TestUndoOfSync(t *testing.T) {
 	t.Parallel()
 	for _, content := range []bool{false, true} {
@@ -277,7 +277,7 @@ func TestUndoOfSync(t *testing.T) {
 	}
 }
 
-// Two nights are taken back one after the other, the later one first.
+// TestUndoOfTwoRuns verifies that two runs can be undone, the later one first.
 func TestUndoOfTwoRuns(t *testing.T) {
 	now := &clock{}
 	w := newWorld(t, now.of)
@@ -303,8 +303,8 @@ func TestUndoOfTwoRuns(t *testing.T) {
 	w.wantEvening(before, "after both")
 }
 
-// What people did since stays: an asset that they moved or whose content they changed, and
-// of what describes one the fields that they wrote.
+// TestUndoOfSyncLeavesWhatWasChanged verifies that undo keeps what users did since: assets that
+// they moved or whose content they changed, and metadata fields that they wrote.
 func TestUndoOfSyncLeavesWhatWasChanged(t *testing.T) {
 	now := &clock{}
 	w := newWorld(t, now.of)
@@ -355,7 +355,8 @@ func TestUndoOfSyncLeavesWhatWasChanged(t *testing.T) {
 	}
 }
 
-// An asset whose folder is gone, or whose former content is, stays as it is.
+// TestUndoOfSyncThatCannotBeRestored verifies that an asset stays as it is if its former folder or
+// content was deleted.
 func TestUndoOfSyncThatCannotBeRestored(t *testing.T) {
 	w := newWorld(t)
 	w.library()
@@ -383,8 +384,8 @@ func TestUndoOfSyncThatCannotBeRestored(t *testing.T) {
 	}
 }
 
-// TestSweepOfUndoOfSync has a call go wrong while a night is taken back, alone or with all
-// after it, and lets the same undo go on without faults: then all is as the evening before.
+// TestSweepOfUndoOfSync makes a call fail while a sync is undone, alone or with all later ones, and
+// repeats the undo without faults. It verifies that everything is as before the sync.
 func TestSweepOfUndoOfSync(t *testing.T) {
 	random := seedtest.Rand(t)
 	step := 9 * slowdown
@@ -392,7 +393,7 @@ func TestSweepOfUndoOfSync(t *testing.T) {
 		step = 1
 	}
 	for _, b := range blows() {
-		if b.side == "source" { // nothing is read from it
+		if b.side == "source" { // undo does not read the source
 			continue
 		}
 		first, lasts := random.IntN(step), random.IntN(3) == 0
@@ -439,8 +440,8 @@ func survivesUndoOfSync(t *testing.T, h hit) bool {
 	return at.Came()
 }
 
-// After the undo of a real night everything is as the evening before, and the next night
-// does just the same again.
+// TestUndoOfRealRun verifies that, after the undo of a complete sync, everything is as before, and
+// that the next sync does the same again.
 func TestUndoOfRealRun(t *testing.T) {
 	t.Parallel()
 	for _, provenance := range []string{"never", "always"} {
@@ -495,8 +496,8 @@ func TestUndoOfRealRun(t *testing.T) {
 	}
 }
 
-// Where the service replaced no content, so that a new asset was sent instead, the one from
-// before stands for its object again.
+// TestUndoOfNewAssetsInstead verifies that an object has its former asset again after the undo of a
+// sync that created a new asset because the service does not replace content.
 func TestUndoOfNewAssetsInstead(t *testing.T) {
 	t.Parallel()
 	for _, deletes := range []string{"never", "trash"} {
@@ -518,8 +519,8 @@ func TestUndoOfNewAssetsInstead(t *testing.T) {
 	}
 }
 
-// What was there again in a night that is taken back was never gone: it is not trashed once one
-// listing misses it.
+// TestUndoForgetsThatSomethingWasMissed verifies that an object that reappeared in an undone run
+// does not count as missing since before: it is not trashed as soon as one listing misses it.
 func TestUndoForgetsThatSomethingWasMissed(t *testing.T) {
 	w := newWorld(t)
 	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
@@ -535,8 +536,8 @@ func TestUndoForgetsThatSomethingWasMissed(t *testing.T) {
 	w.wantSound()
 }
 
-// An asset that is gone is not brought back under a name that another object has by now: what is
-// known of that object stays, and the undo comes to its end.
+// TestUndoOfAMoveWhoseAssetIsDeleted verifies that a deleted asset is not restored under a name
+// that another object has by now: the record of that object stays, and the undo completes.
 func TestUndoOfAMoveWhoseAssetIsDeleted(t *testing.T) {
 	w := newWorld(t)
 	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
@@ -557,7 +558,7 @@ func TestUndoOfAMoveWhoseAssetIsDeleted(t *testing.T) {
 	if r := w.receipt("a.jpg"); r.Run == day.Run.Num || r.Size != int64(len("another")) {
 		t.Errorf("a.jpg has the receipt %+v", r)
 	}
-	if r := w.receipt("b.jpg"); r.Size != int64(len("too")) { // as before that night; its asset is gone
+	if r := w.receipt("b.jpg"); r.Size != int64(len("too")) { // as before the run; its asset is deleted
 		t.Errorf("b.jpg has the receipt %+v", r)
 	}
 	for _, key := range []sources.Key{"dir/a.jpg", "dir/b.jpg"} {

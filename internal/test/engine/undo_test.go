@@ -26,10 +26,10 @@ import (
 	"assetferry/state"
 )
 
-// An adjustment changes what carries out an undo.
+// An adjustment changes the undoer.
 type adjustment func(*undo.Undoer)
 
-// undoRun undoes a run as the command does: an undo that is not finished is gone on with.
+// undoRun undoes a run as the command does: it resumes an unfinished undo.
 func (w *world) undoRun(ctx context.Context, d migrate.Deps, id string, content bool, changes ...adjustment) (migrate.Plan, error) {
 	w.Helper()
 	w.rest()
@@ -64,7 +64,7 @@ func (w *world) undoRun(ctx context.Context, d migrate.Deps, id string, content 
 	return plan, undoer.Apply(ctx, plan.Run)
 }
 
-// undo takes back a run, and must come to the end of that.
+// undo undoes a run, and fails the test unless the undo completes.
 func (w *world) undo(p migrate.Plan) migrate.Plan {
 	w.Helper()
 	plan, err := w.undoRun(w.Context(), w.deps(), p.Run.ID, false)
@@ -85,7 +85,7 @@ func (w *world) wantSound() {
 	}
 }
 
-// verifies holds the destination against the state database, with all contents.
+// verifies compares the destination with the state database, including all contents.
 func (w *world) verifies() {
 	w.Helper()
 	w.watch.differences = nil
@@ -96,7 +96,7 @@ func (w *world) verifies() {
 	}
 }
 
-// assetOf finds the asset of an object.
+// assetOf returns the asset of an object.
 func (w *world) assetOf(key string) assets.Asset {
 	w.Helper()
 	r, err := w.store.Receipt(w.Context(), w.pair.ID, sources.Key(key))
@@ -106,14 +106,14 @@ func (w *world) assetOf(key string) assets.Asset {
 	return a
 }
 
-// trash has somebody else trash an asset.
+// trash trashes an asset as another user.
 func (w *world) trash(key string) {
 	w.Helper()
 	must(w, w.other.Trash(w.Context(), w.assetOf(key).ID))
 }
 
-// What a run made is trashed, what it adopted and what is not ours stays, with all folders;
-// and then everything can be migrated again, once.
+// TestUndo verifies that undo trashes the assets that a run created, keeps adopted assets, other
+// users' assets and all folders, and that everything can be migrated again, once.
 func TestUndo(t *testing.T) {
 	t.Parallel()
 	for _, provenance := range []string{"never", "always"} {
@@ -159,8 +159,8 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// A plan of an undo asks and changes nothing, and of a place only for what came since the
-// run began.
+// TestUndoPlanOnlyAsks verifies that the plan of an undo changes nothing, and lists only the assets
+// of a place that are newer than the start of the run.
 func TestUndoPlanOnlyAsks(t *testing.T) {
 	now := &clock{}
 	w := newWorld(t, now.of)
@@ -186,7 +186,8 @@ func TestUndoPlanOnlyAsks(t *testing.T) {
 	}
 }
 
-// Whatever somebody else has done with an asset keeps it where it is.
+// TestUndoLeavesWhatWasChanged verifies that an asset that another user changed, in any way, stays
+// in its place.
 func TestUndoLeavesWhatWasChanged(t *testing.T) {
 	now := &clock{}
 	w := newWorld(t, now.of)
@@ -243,7 +244,8 @@ func TestUndoLeavesWhatWasChanged(t *testing.T) {
 	}
 }
 
-// Only the content tells that it was rewritten where the service keeps no time of that.
+// TestUndoVerifies verifies that the content shows that an asset was edited if the service has no
+// modification time.
 func TestUndoVerifies(t *testing.T) {
 	now := time.Now()
 	w := newWorld(t, func(o *sandbox.Options) { o.Now = func() time.Time { return now } })
@@ -260,8 +262,8 @@ func TestUndoVerifies(t *testing.T) {
 	}
 }
 
-// What somebody gets back from the trash is adopted by the next migration, not doubled, in
-// a place that was ours alone, too.
+// TestUndoAndRestore verifies that an asset that a user restores from the trash is adopted by the
+// next migration, even in a folder that was ours alone, and not uploaded again.
 func TestUndoAndRestore(t *testing.T) {
 	w := newWorld(t)
 	w.put("ours/a.txt", "a", "ours/b.txt", "b")
@@ -281,7 +283,8 @@ func TestUndoAndRestore(t *testing.T) {
 	}
 }
 
-// Nothing is adopted from the trash, even of a service that still hands out what is there.
+// TestUndoAndLostStateDatabase verifies that no asset in the trash is adopted, even if the service
+// still returns it.
 func TestUndoAndLostStateDatabase(t *testing.T) {
 	w := newWorld(t, served)
 	w.put("a.txt", "a", "dir/b.jpg", "b")
@@ -293,8 +296,8 @@ func TestUndoAndLostStateDatabase(t *testing.T) {
 	}
 }
 
-// An asset that the service refuses to trash keeps its receipt, and does not keep the others
-// from being trashed.
+// TestUndoRefusedInPart verifies that an asset that the service refuses to trash keeps its receipt,
+// and that the others are trashed.
 func TestUndoRefusedInPart(t *testing.T) {
 	w := newWorld(t)
 	w.putMany(7)
@@ -321,8 +324,8 @@ func TestUndoRefusedInPart(t *testing.T) {
 	}
 }
 
-// Where a request for many is refused as a whole, the one that is to blame is found; and
-// if it is every one, the undo ends.
+// TestUndoRefusedAsAWhole verifies that, if a request for many assets is refused as a whole, the
+// undo finds the asset that causes it, and that the undo ends if every asset is refused.
 func TestUndoRefusedAsAWhole(t *testing.T) {
 	for _, tc := range []struct {
 		bad         func(id string) bool
@@ -357,7 +360,8 @@ func TestUndoRefusedAsAWhole(t *testing.T) {
 	}
 }
 
-// Whoever must not trash stops the undo at once, and nothing is unconfirmed.
+// TestUndoForbidden verifies that the undo stops at once without the permission to trash, and that
+// nothing is unconfirmed.
 func TestUndoForbidden(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets/trash status=403"))
 	w.putMany(3)
@@ -371,8 +375,9 @@ func TestUndoForbidden(t *testing.T) {
 	}
 }
 
-// If a request is refused, perhaps because there is nothing left to do, and the asset may not be
-// read, the outcome stays unconfirmed, and the next undo finds it out.
+// TestUndoRefusedAndForbiddenToLook verifies that the outcome stays unconfirmed, and that the next
+// undo clears it, if a request is refused, possibly because nothing is left to do, and the asset
+// may not be read.
 func TestUndoRefusedAndForbiddenToLook(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a")
@@ -399,7 +404,8 @@ func TestUndoRefusedAndForbiddenToLook(t *testing.T) {
 	}
 }
 
-// An answer that is lost is not needed: whether assets are gone can be seen.
+// TestUndoLosesAnswers verifies that the undo needs no answers: it checks whether the assets are
+// trashed.
 func TestUndoLosesAnswers(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets/trash drop=after"))
 	w.putMany(5)
@@ -419,7 +425,7 @@ func TestUndoLosesAnswers(t *testing.T) {
 	w.wantSound()
 }
 
-// Told to stop, it finishes the request that has begun, and the same undo goes on.
+// TestUndoIsStopped verifies that a stopped undo completes the current request, and can be resumed.
 func TestUndoIsStopped(t *testing.T) {
 	w := newWorld(t)
 	w.putMany(150)
@@ -444,7 +450,7 @@ func TestUndoIsStopped(t *testing.T) {
 	}
 }
 
-// A clock is the service's, which tests set forward.
+// A clock is the service's; tests set it forward.
 type clock struct{ ahead atomic.Int64 }
 
 func (c *clock) now() time.Time         { return time.Now().Add(time.Duration(c.ahead.Load())) }
@@ -472,7 +478,7 @@ func (w *world) undoAt(c *clock, p migrate.Plan) migrate.Plan {
 	return plan
 }
 
-// replace has somebody else overwrite an asset.
+// replace overwrites an asset as another user.
 func (w *world) replace(key, content string) {
 	w.Helper()
 	a := w.assetOf(key)
@@ -481,7 +487,7 @@ func (w *world) replace(key, content string) {
 	must(w, err)
 }
 
-// otherSource has the same library under another path adopt an asset.
+// otherSource makes the same library under another path adopt an asset.
 func (w *world) otherSource(a assets.Asset) {
 	w.Helper()
 	d := w.deps()
@@ -500,8 +506,8 @@ func (w *world) otherSource(a assets.Asset) {
 	}
 }
 
-// answers has somebody stand between the engine and a path of the service, until the
-// function that it gives is called.
+// answers makes f answer the requests of the engine to a path of the service, until the returned
+// function is called.
 func (w *world) answers(path string, f func(next http.RoundTripper, r *http.Request, body string) (*http.Response, error)) (stop func()) {
 	w.Helper()
 	next := w.gate.next
@@ -526,7 +532,7 @@ func (b between) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.f(b.RoundTripper, r, string(body))
 }
 
-// reply is an answer that the service did not give.
+// reply returns an answer in place of the service.
 func reply(r *http.Request, status int, body string) *http.Response {
 	return &http.Response{
 		Status: http.StatusText(status), StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
@@ -534,7 +540,7 @@ func reply(r *http.Request, status int, body string) *http.Response {
 	}
 }
 
-// refuses is an answer that refuses a request as a whole.
+// refuses returns an answer that refuses a request as a whole.
 func refuses(r *http.Request, status int) *http.Response {
 	return reply(r, status, fmt.Sprintf(`{"statusCode":%d,"message":"no","data":null,"traceId":"t"}`, status))
 }

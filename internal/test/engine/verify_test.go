@@ -20,8 +20,8 @@ import (
 	"assetferry/state"
 )
 
-// verify compares, and gives the differences. (The images of these tests are none,
-// of which there are notes.)
+// verify runs a verification, and returns it with its differences. (The images of these tests are
+// not valid images, about which there are notes.)
 func (w *world) verify(d migrate.Deps, level string, sample int) (state.Verification, []string) {
 	w.Helper()
 	v, err := verify.New(d, level, sample).Verify(w.Context(), w.pair)
@@ -68,7 +68,7 @@ func TestVerifyFindsDifferences(t *testing.T) {
 	}
 	r, err := w.store.Receipt(t.Context(), w.pair.ID, "dir/moved.jpg")
 	must(t, err)
-	w.delete("/folders/" + r.Folder) // what is in it moves up, beside what is listed
+	w.delete("/folders/" + r.Folder) // its assets move to the parent
 	d := w.deps()
 	d.Dest = corrupting{w.client, id("replaced.jpg")}
 	v, found := w.verify(d, verify.LevelChecksum, 0)
@@ -87,7 +87,7 @@ func TestVerifyFindsDifferences(t *testing.T) {
 	}
 }
 
-// A corrupting destination delivers other bytes for one asset.
+// A corrupting destination returns other bytes for one asset.
 type corrupting struct {
 	migrate.Reader
 	asset string
@@ -110,8 +110,8 @@ func TestVerifyUnreadableContentIsADifference(t *testing.T) {
 	}
 }
 
-// A URL that must not be followed says nothing of the content: it is no difference, and all other
-// contents are verified.
+// TestVerifyOfARefusedURLIsAFailure verifies that an asset whose URL must not be requested is a
+// failure and no difference, and that all other contents are verified.
 func TestVerifyOfARefusedURLIsAFailure(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b", "c.jpg", "c")
@@ -131,8 +131,8 @@ func TestVerifyOfARefusedURLIsAFailure(t *testing.T) {
 	}
 }
 
-// An elsewhere destination returns a link-local address for one asset, that of the metadata
-// service of a cloud.
+// An elsewhere destination returns a link-local URL for one asset, that of the metadata service of
+// a cloud.
 type elsewhere struct {
 	migrate.Reader
 	asset string
@@ -182,8 +182,9 @@ func TestVerifyManyContainers(t *testing.T) {
 	}
 }
 
-// What the service does not list yet is asked for. What is in no list long after it was sent is
-// a difference, whatever the service says of it by its ID: it may be in the trash.
+// TestVerifyOfWhatIsNotListedYet verifies that assets that are not listed yet are requested by ID.
+// An asset that no list has long after its upload is a difference, even if its ID still works: it
+// may be in the trash.
 func TestVerifyOfWhatIsNotListedYet(t *testing.T) {
 	w := newWorld(t, func(o *sandbox.Options) { o.Profile.ListingDelay = time.Hour })
 	w.put("a.jpg", "1", "dir/b.jpg", "2", "gone.jpg", "3", "moved.jpg", "4")
@@ -201,7 +202,8 @@ func TestVerifyOfWhatIsNotListedYet(t *testing.T) {
 	}
 }
 
-// Where very much is gone, not all of it is asked for.
+// TestVerifyOfManyMissing verifies that, if many assets are missing, only some of them are
+// requested.
 func TestVerifyOfManyMissing(t *testing.T) {
 	t.Parallel()
 	const n = 300

@@ -28,18 +28,18 @@ import (
 	"assetferry/sources/s3"
 )
 
-// tagging is a source in a bucket, whose version tags may be made from the content.
+// tagging is a source like a bucket, whose version tags may be checksums of the content.
 type tagging struct {
 	*memory.Source
 	tags map[sources.Key]string
-	read *atomic.Int64 // how many objects
+	read *atomic.Int64 // the number of objects
 }
 
 func newTagging(w *world) tagging {
 	return tagging{w.source, map[sources.Key]string{}, &atomic.Int64{}}
 }
 
-// put stores an object with the version tag that a function gives for its content.
+// put stores an object with the version tag that a function returns for its content.
 func (t tagging) put(tag func(content string) string, key sources.Key, content string) {
 	t.Source.Put(key, []byte(content))
 	t.tags[key] = tag(content)
@@ -74,7 +74,7 @@ func (t tagging) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 	return t.Source.Open(ctx, plain, offset)
 }
 
-// object gives an object as the source in memory knows it.
+// object returns an object as the source in memory has it.
 func (t tagging) object(ctx context.Context, key sources.Key) (sources.Object, error) {
 	for o, err := range t.Source.Objects(ctx, "") {
 		if err != nil || o.Key == key {
@@ -84,8 +84,7 @@ func (t tagging) object(ctx context.Context, key sources.Key) (sources.Object, e
 	return sources.Object{}, fs.ErrNotExist
 }
 
-// bucket gives the same objects with the same version tags by the adapter for S3, from a
-// server.
+// bucket returns the same objects with the same version tags through the S3 adapter and a server.
 func (t tagging) bucket(w *world) sources.Source {
 	w.Helper()
 	server := httptest.NewServer(t)
@@ -116,7 +115,7 @@ func (t tagging) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	text, _ := io.ReadAll(content) // never fails
 	w.Header().Set("ETag", `"`+t.tags[key]+`"`)
-	http.ServeContent(w, r, "", o.Time, bytes.NewReader(text)) // with regard to If-Match
+	http.ServeContent(w, r, "", o.Time, bytes.NewReader(text)) // this respects If-Match
 }
 
 func (t tagging) list(w http.ResponseWriter, r *http.Request) {
@@ -138,7 +137,7 @@ func (t tagging) list(w http.ResponseWriter, r *http.Request) {
 		answer.Contents = append(answer.Contents, contents{string(o.Key), `"` + o.VersionTag + `"`, o.Size, o.Time})
 	}
 	w.Header().Set("Content-Type", "application/xml")
-	_ = xml.NewEncoder(w).Encode(answer) // the client tells if it is cut off
+	_ = xml.NewEncoder(w).Encode(answer) // the client detects an incomplete body
 }
 
 func randomTag(string) string {
@@ -152,12 +151,12 @@ func sumTag(content string) string {
 	return hex.EncodeToString(tag[:])
 }
 
-// whateverTagsAre runs a test with each way in which version tags are made: of what is there
-// at first, and of what comes later. It does so with the source itself and by way of S3.
+// whateverTagsAre runs a test with each combination of version tags for the first and for later
+// objects, with the source itself and through S3.
 func whateverTagsAre(t *testing.T, test func(w *world, objects tagging, source sources.Source, before, after func(content string) string)) {
 	parts := 1
 	inParts := func(content string) string {
-		parts++ // it is copied in parts of another size
+		parts++ // copied in parts of another size
 		return sumTag(content) + "-" + strconv.Itoa(parts)
 	}
 	for name, tag := range map[string]struct{ before, after func(string) string }{
@@ -181,8 +180,9 @@ func whateverTagsAre(t *testing.T, test func(w *world, objects tagging, source s
 	}
 }
 
-// Objects that got another key move, whether their version tags are made from the content, or
-// only look like that, as those of encrypted objects do, or came in parts.
+// TestMovesWhateverTagsAre verifies that the assets of objects with new keys move, whether their
+// version tags are checksums of the content, only look like checksums, as with encryption, or come
+// from multipart uploads.
 func TestMovesWhateverTagsAre(t *testing.T) {
 	t.Parallel()
 	whateverTagsAre(t, func(w *world, objects tagging, source sources.Source, before, after func(string) string) {
@@ -202,8 +202,9 @@ func TestMovesWhateverTagsAre(t *testing.T) {
 	})
 }
 
-// Objects with the same content share one asset, however their version tags are made: those
-// that come in one run, and those that come when the asset is there.
+// TestEqualObjectsShareAnAssetWhateverTagsAre verifies that identical objects share one asset,
+// however their version tags are made, whether they are uploaded in one run or the asset already
+// exists.
 func TestEqualObjectsShareAnAssetWhateverTagsAre(t *testing.T) {
 	t.Parallel()
 	whateverTagsAre(t, func(w *world, objects tagging, source sources.Source, before, after func(string) string) {
@@ -224,8 +225,9 @@ func TestEqualObjectsShareAnAssetWhateverTagsAre(t *testing.T) {
 	})
 }
 
-// Where version tags are checksums of the content, few objects are read to know that, and what
-// other tags tell of objects that were stored elsewhere or another day does not matter.
+// TestTagsThatAreChecksumsSpareReading verifies that few objects are read if version tags are
+// checksums of the content, regardless of the tags of objects that were stored elsewhere or on
+// another day.
 func TestTagsThatAreChecksumsSpareReading(t *testing.T) {
 	w := newWorld(t)
 	objects := newTagging(w)
@@ -243,8 +245,8 @@ func TestTagsThatAreChecksumsSpareReading(t *testing.T) {
 	}
 }
 
-// One version tag that is no checksum of the content makes those doubtful that were stored on
-// the same day in the same folder, though many others are checksums.
+// TestOneTagThatIsNoChecksum verifies that one version tag that is no checksum makes the tags of
+// the same day and folder unreliable, even if many others are checksums.
 func TestOneTagThatIsNoChecksum(t *testing.T) {
 	w := newWorld(t)
 	objects := newTagging(w)

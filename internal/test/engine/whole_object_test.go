@@ -18,7 +18,7 @@ import (
 	"assetferry/state"
 )
 
-// listedOnly is a source that lists given objects as they are; each has its key as content.
+// listedOnly is a source that lists given objects as they are; the content of each is its key.
 type listedOnly []sources.Object
 
 func (listedOnly) Traits() sources.Traits { return sources.Traits{Precision: time.Nanosecond} }
@@ -40,8 +40,8 @@ func (l listedOnly) Open(_ context.Context, o sources.Object, offset int64) (io.
 	return io.NopCloser(strings.NewReader(string(o.Key)[offset:])), nil
 }
 
-// wholeObject has a value in each field, but for an obstacle: only what can be taken is mapped.
-// A new field needs a value here, and a column in the state database.
+// wholeObject returns an object with a value in each field except Obstacle, since only readable
+// objects are mapped. A new field needs a value here, and a column in the state database.
 func wholeObject(t *testing.T, key sources.Key) sources.Object {
 	t.Helper()
 	o := sources.Object{Key: key, Size: int64(len(key)), Time: time.Date(2026, 3, 4, 5, 6, 7, 890_123_456, time.UTC), VersionTag: "tag of " + string(key), ContentType: "image/x-told"}
@@ -61,8 +61,9 @@ func fieldsOf(o sources.Object) map[string]reflect.Value {
 	return fields
 }
 
-// What the state database keeps of an object while it is planned and carried out is all of it: rules
-// see the copy, and people are told what rules make of the object as it was listed.
+// TestNothingOfAnObjectIsLostInThePlan verifies that the state database keeps every field of an
+// object while it is planned and applied: the rules see the copy, and explain uses the object as it
+// was listed.
 func TestNothingOfAnObjectIsLostInThePlan(t *testing.T) {
 	inTheWay := wholeObject(t, "b.jpg")
 	inTheWay.Obstacle = sources.Unreadable
@@ -82,7 +83,8 @@ func TestNothingOfAnObjectIsLostInThePlan(t *testing.T) {
 	}
 }
 
-// explained gives where rules put an object and what they say of its asset, as people are told.
+// explained returns where the rules put an object, and the metadata of its asset, as explain shows
+// them.
 func (w *world) explained(d migrate.Deps, key sources.Key) mapping.Explanation {
 	w.Helper()
 	e, err := collect.New(d).ExplainMapping(w.Context(), key)
@@ -91,11 +93,11 @@ func (w *world) explained(d migrate.Deps, key sources.Key) mapping.Explanation {
 	return e
 }
 
-// everything are rules that see all that a source lists of an object: by it they choose the
-// folder, and say it of the asset.
+// everything is a rule that uses each listed field of an object, in its folder and in an attribute.
 const everything = `[{folder: '${ type }-${ size }-${ time }', attributes: {listed: '${ key } ${ type } ${ size } ${ time }'}}]`
 
-// What rules make of an object is what people are told before, wherever the object is read from.
+// TestRulesSeeWhatIsExplained verifies that rules have the result that explain shows, wherever the
+// object is read from.
 func TestRulesSeeWhatIsExplained(t *testing.T) {
 	l := listedOnly{wholeObject(t, "a.jpg"), wholeObject(t, "dir/b.jpg")}
 	for name, rules := range map[string]string{"decided in the listing": everything, "decided later": everything[:len(everything)-1] + `, {when: 'has("secret")', folder: x}]`} {
@@ -121,15 +123,14 @@ func TestRulesSeeWhatIsExplained(t *testing.T) {
 	}
 }
 
-// typed stores objects of which the source knows the type; every other argument is a key,
-// followed by its content.
+// typed stores objects with a content type; its arguments are pairs of a key and a content.
 func (w *world) typed(keysAndContents ...string) {
 	for n := 0; n < len(keysAndContents); n += 2 {
 		w.source.PutObject(sources.Object{Key: sources.Key(keysAndContents[n]), ContentType: "image/x-told"}, []byte(keysAndContents[n+1]))
 	}
 }
 
-// wantAsExplained compares where an asset is, and what is said of it, with what people are told.
+// wantAsExplained compares the place and the metadata of an asset with those that explain shows.
 func (w *world) wantAsExplained(d migrate.Deps, key sources.Key) {
 	w.Helper()
 	e, a := w.explained(d, key), w.assetOf(string(key))
@@ -140,8 +141,8 @@ func (w *world) wantAsExplained(d migrate.Deps, key sources.Key) {
 	}
 }
 
-// An object that shared the asset of another one, and gets its own, is mapped by all that is
-// known of it, though it was not listed as changed.
+// TestRulesSeeAllOfAnAliasThatParts verifies that the rules see all fields of an object that shared
+// another one's asset and gets its own, although it is not listed as changed.
 func TestRulesSeeAllOfAnAliasThatParts(t *testing.T) {
 	w := newWorld(t)
 	w.typed("a.jpg", "same", "c.jpg", "same")
@@ -154,7 +155,8 @@ func TestRulesSeeAllOfAnAliasThatParts(t *testing.T) {
 	w.wantAsExplained(d, "c.jpg")
 }
 
-// So is an object whose asset people have trashed, and which comes back to its place.
+// TestRulesSeeAllOfWhatIsRepaired verifies the same for an object whose asset a user has trashed,
+// and which is created again.
 func TestRulesSeeAllOfWhatIsRepaired(t *testing.T) {
 	w := newWorld(t)
 	w.typed("a.jpg", "a", "b.jpg", "b")
@@ -167,8 +169,8 @@ func TestRulesSeeAllOfWhatIsRepaired(t *testing.T) {
 	w.wantAsExplained(d, "a.jpg")
 }
 
-// So is an object that is as it was, and that a sidecar describes from now on; and one that has
-// another key.
+// TestRulesSeeAllOfWhatIsDescribedLater verifies the same for an unchanged object with a new
+// sidecar, and for an object with a new key.
 func TestRulesSeeAllOfWhatIsDescribedLater(t *testing.T) {
 	w := newWorld(t)
 	w.typed("a.jpg", "a", "b.jpg", "b")

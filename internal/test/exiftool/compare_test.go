@@ -19,10 +19,10 @@ import (
 	"assetferry/internal/metadata"
 )
 
-// Theirs is what exiftool says of a file: values by group and tag, numbers as they are.
+// A theirs is the output of exiftool for a file: values by group and tag, without conversion.
 type theirs map[string]any
 
-// exiftool reads files, and gives what it says by their names.
+// exiftool reads files, and returns its output by file name.
 func exiftool(t *testing.T, files []string) map[string]theirs {
 	t.Helper()
 	list := filepath.Join(t.TempDir(), "files")
@@ -46,7 +46,7 @@ func exiftool(t *testing.T, files []string) map[string]theirs {
 	return by
 }
 
-// values gives the values of the first of some tags that has any, as text.
+// values returns the values of the first of some tags that has any, as text.
 func (s theirs) values(tags ...string) []string {
 	for _, tag := range tags {
 		var values []string
@@ -73,7 +73,7 @@ func plain(v any) string {
 	return strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(fmt.Sprint(v), "\r\n", "\n"), "\r", "\n"))
 }
 
-// An agreement says which tags of exiftool have the values of a field of ours.
+// An agreement lists the tags of exiftool that have the values of a field of ours.
 type agreement struct {
 	from metadata.Source
 	name string
@@ -116,8 +116,8 @@ func agreements() []agreement {
 	}
 }
 
-// compare holds what we found in a file against what exiftool says, and gives how many
-// fields both have.
+// compare compares our metadata of a file with exiftool's, and returns the number of fields that
+// both have.
 func compare(t *testing.T, name string, ours metadata.Found, is theirs) (agreed int) {
 	t.Helper()
 	hold := func(from metadata.Source, field string, want []string, same func(a, b string) bool) {
@@ -154,8 +154,8 @@ func compare(t *testing.T, name string, ours metadata.Found, is theirs) (agreed 
 	return agreed
 }
 
-// iptc gives the values of a tag of IPTC. Of several of a tag that should have one, exiftool
-// shows one of them.
+// iptc returns the values of an IPTC tag. If a tag that should have one value has several, exiftool
+// returns one of them.
 func (s theirs) iptc(tag string, ours []string) []string {
 	values := s.values("IPTC:" + tag)
 	if len(values) == 1 && len(ours) > 1 && slices.Contains(ours, values[0]) {
@@ -175,7 +175,7 @@ func splitWords(values []string) (words []string) {
 	return words
 }
 
-// created gives when a picture was taken as we say it.
+// created returns the capture date in our form.
 func (s theirs) created(from metadata.Source) []string {
 	var when string
 	switch from {
@@ -212,7 +212,7 @@ func first(values []string) string {
 	return values[0]
 }
 
-// asWeSay puts a time of exiftool into our form.
+// asWeSay converts a time of exiftool to our form.
 func asWeSay(when string) string {
 	for _, form := range [...]struct{ in, out string }{
 		{"2006:01:02 15:04:05Z07:00", time.RFC3339Nano}, {"2006:01:02 15:04:05", "2006-01-02T15:04:05.999999999"},
@@ -226,7 +226,7 @@ func asWeSay(when string) string {
 	return ""
 }
 
-// degrees gives a coordinate with its sign, if both are there.
+// degrees returns a coordinate with its sign, if latitude and longitude both exist.
 func (s theirs) degrees(group, tag, negative string) []string {
 	if s.values(group+"GPSLatitude") == nil || s.values(group+"GPSLongitude") == nil {
 		return nil
@@ -250,14 +250,14 @@ func near(a, b string) bool {
 	return err == nil && wrong == nil && math.Abs(x-y) <= 1e-6*max(1, math.Abs(y))
 }
 
-// sameNumbers compares values of EXIF, which are numbers, several of them, or text. What
-// exiftool makes times and degrees of are numbers to us.
+// sameNumbers compares EXIF values, which are a number, several numbers, or text. Exiftool shows
+// some of them as times and degrees, which are numbers to us.
 func sameNumbers(a, b string) bool {
 	ours, theirs := strings.Fields(a), strings.FieldsFunc(b, func(r rune) bool { return r == ' ' || r == '\n' || r == ':' })
 	return a == b || slices.EqualFunc(ours, theirs, func(x, y string) bool { return x == y || near(x, y) }) || strings.Contains(a, "undef") || strings.Contains(a, "inf")
 }
 
-// sameDigits compares values of IPTC; exiftool puts marks into dates and times.
+// sameDigits compares IPTC values; exiftool adds punctuation to dates and times.
 func sameDigits(a, b string) bool {
 	marks := strings.NewReplacer(":", "", "-", "", " ", "")
 	return a == b || marks.Replace(a) == marks.Replace(b) || near(a, b)

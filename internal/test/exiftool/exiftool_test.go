@@ -1,8 +1,8 @@
 //go:build exiftool
 
-// Package exiftool holds what we find in images against what exiftool finds in them: in
-// files that real cameras and programs wrote, and in files into which exiftool wrote every
-// field, in every format.
+// Package exiftool compares the metadata that we find in images with that of exiftool: in files
+// from real cameras and programs, and in files into which exiftool wrote every field, in every
+// format.
 //
 //	go test -tags exiftool ./internal/test/exiftool -v
 package exiftool
@@ -27,14 +27,15 @@ import (
 	"assetferry/internal/metadata"
 )
 
-// The modules whose test data are images of real cameras and programs. Nothing of them is
-// built.
+// modules are the Go modules whose test data are images from real cameras and programs. Their code
+// is not built.
 var modules = []string{
 	"github.com/bep/imagemeta@v1.0.1",
 	"github.com/rwcarlsen/goexif@v0.0.0-20190401172101-9e8deecbddbd",
 }
 
-// disagreement says why a field of a file is not what exiftool says, or nothing.
+// disagreement returns why a field of a file legitimately differs from exiftool's, or an empty
+// string.
 func disagreement(file, field string) string {
 	for _, known := range [...]struct{ file, fields, why string }{
 		{"geodegrees_as_string.jpg", "latitude longitude exif.GPSLatitude exif.GPSLongitude exif.GPSTimeStamp", "degrees as text with commas, which exiftool adds up to another place than was meant"},
@@ -74,7 +75,7 @@ func TestRealFiles(t *testing.T) {
 	}
 }
 
-// images gives the images in a module.
+// images returns the images in a module.
 func images(t *testing.T, module string) (files []string) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", module).Output()
@@ -98,8 +99,8 @@ func images(t *testing.T, module string) (files []string) {
 	return files
 }
 
-// mended replaces JPEG that somebody cut off behind what describes the picture, and of
-// which exiftool reads nothing, with one that ends there.
+// fixed replaces truncated JPEG files that end after the metadata, and in which exiftool finds
+// nothing, with complete ones.
 func fixed(t *testing.T, files []string) []string {
 	t.Helper()
 	dir, all := t.TempDir(), []string{}
@@ -114,14 +115,15 @@ func fixed(t *testing.T, files []string) []string {
 				t.Fatal(err)
 			}
 		}
-		if !slices.Contains(all, file) { // modules have some of the same
+		if !slices.Contains(all, file) { // some modules have the same files
 			all = append(all, file)
 		}
 	}
 	return all
 }
 
-// untilCut gives the segments of a JPEG that are whole, nil if a picture follows them.
+// untilCut returns the complete segments of a truncated JPEG file, or nil if a picture follows
+// them.
 func untilCut(content []byte) []byte {
 	if !bytes.HasPrefix(content, []byte("\xff\xd8\xff")) {
 		return nil
@@ -140,7 +142,7 @@ func untilCut(content []byte) []byte {
 	}
 }
 
-// embedded reads a file in both ways, which have to find the same.
+// embedded reads a file in both ways, and verifies that they find the same.
 func embedded(t *testing.T, file string) metadata.Found {
 	t.Helper()
 	content, err := os.ReadFile(file)
@@ -164,7 +166,7 @@ func embedded(t *testing.T, file string) metadata.Found {
 	return found
 }
 
-// written is what exiftool is to write, a field at a time.
+// written returns the arguments with which exiftool writes each field.
 func written(withIPTC bool) []string {
 	args := []string{
 		"-IFD0:ImageDescription=A quay in Ålesund,\nat night", "-IFD0:Artist=Ida Blåmyr; Ole", "-IFD0:Copyright=© 2019 Ida\nThe Paper", "-IFD0:Make=Maker", "-IFD0:Model=M 1",
@@ -184,7 +186,7 @@ func written(withIPTC bool) []string {
 	return args
 }
 
-// fieldsWritten is how many fields there are to find of those, by origin.
+// fieldsWritten returns how many of those fields we have to find, by metadata source.
 func fieldsWritten(withIPTC bool) map[metadata.Source]int {
 	n := map[metadata.Source]int{metadata.FromEXIF: 17, metadata.FromXMP: 18}
 	if withIPTC {
@@ -205,7 +207,7 @@ func TestEveryFieldInEveryFormat(t *testing.T) {
 	formats := map[string][]byte{"a.jpg": j.Bytes(), "a.png": p.Bytes(), "a.tif": tf.Bytes(), "a.webp": w.Bytes()}
 	for _, file := range images(t, modules[0]) {
 		switch filepath.Base(file) {
-		case "iphone.heic", "sunset.avif": // nothing at hand writes these
+		case "iphone.heic", "sunset.avif": // no available program writes these
 			content, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
@@ -236,7 +238,8 @@ func TestEveryFieldInEveryFormat(t *testing.T) {
 	}
 }
 
-// A file of XMP alone, as programs write it beside raw pictures, says the same.
+// TestSidecar verifies that an XMP sidecar, as programs write it beside raw images, has the same
+// metadata.
 func TestSidecar(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.xmp")
 	only := slices.DeleteFunc(written(false), func(arg string) bool { return !strings.HasPrefix(arg, "-XMP-") })

@@ -12,15 +12,15 @@ import (
 	"assetferry/sources"
 )
 
-// What a source is asked to do, as in sources.Error.
+// The operations of a source, as in sources.Error.
 const (
 	list = "list"
 	open = "open"
 	read = "read"
 )
 
-// A Source passes calls on to the source that it wraps and has one of them go
-// wrong: a step of a listing, an Open, or a Read.
+// A Source wraps another source and makes one operation fail: a step of a listing, an Open, or a
+// Read.
 type Source struct {
 	sources.Source
 	*Moment
@@ -31,10 +31,10 @@ type Source struct {
 type SourceKind struct {
 	Name string
 	err  error
-	ops  []string // what can fail in this way
+	ops  []string // the operations that can fail in this way
 }
 
-// SourceKinds gives all ways for a source to fail.
+// SourceKinds returns all ways for a source to fail.
 func SourceKinds() []SourceKind {
 	return []SourceKind{
 		{"error", errors.New("input/output error"), []string{list, open, read}},
@@ -45,7 +45,7 @@ func SourceKinds() []SourceKind {
 	}
 }
 
-// fail counts a call that the kind can strike, and fails it if it is the one.
+// fail counts an operation of the kind, and returns an error if it is the one that fails.
 func (s *Source) fail(op string, key sources.Key) error {
 	if !slices.Contains(s.Kind.ops, op) || !s.comes() {
 		return nil
@@ -53,8 +53,7 @@ func (s *Source) fail(op string, key sources.Key) error {
 	return &sources.Error{Op: op, Source: "faults", Key: key, Err: fmt.Errorf("%w: %w", Err, s.Kind.err)}
 }
 
-// Objects implements sources.Source. The listing may fail before each object and
-// at its end.
+// Objects implements sources.Source. The listing may fail before each object and at its end.
 func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
 	return func(yield func(sources.Object, error) bool) {
 		for o, err := range s.Source.Objects(ctx, after) {

@@ -10,8 +10,8 @@ import (
 	"assetferry/sources/memory"
 )
 
-// Each step of listing and reading a source can be the one that fails, and with
-// another number nothing does.
+// TestSource verifies that each step of listing and reading a source can fail, and that with a
+// larger number none does.
 func TestSource(t *testing.T) {
 	for _, k := range faults.SourceKinds() {
 		t.Run(k.Name, func(t *testing.T) {

@@ -12,12 +12,12 @@ type StateFault struct {
 	done bool
 }
 
-// StateFaults gives all ways for a state database to fail: before anything is done, and
-// done although it says that it is not.
+// StateFaults returns all ways for a state database to fail: before an operation, and after it
+// although it is done.
 func StateFaults() []StateFault { return []StateFault{{"undone", false}, {"done", true}} }
 
-// Hook fails a store at a moment of all that it is asked for: each query, each transaction and
-// each row of a listing counts.
+// Hook returns a hook that makes a store fail at a moment. Each query, each transaction and each
+// row of a listing counts as a call.
 func (k StateFault) Hook(at *Moment) state.Hook {
 	return func(_ string, done bool) error {
 		if done != k.done || !at.comes() {

@@ -11,7 +11,7 @@ import (
 	"assetferry/state"
 )
 
-// newState makes a state database with a run of three objects.
+// newState returns a state database with a run of three objects.
 func newState(t *testing.T) (*state.Store, state.Run) {
 	t.Helper()
 	s, err := state.Open(t.Context(), filepath.Join(t.TempDir(), "state.db"))
@@ -67,7 +67,7 @@ func TestStateDatabaseFailsOnce(t *testing.T) {
 	}
 }
 
-// A fault after a row comes only if somebody listens on.
+// TestUnheardFaultDoesNotCome verifies that a fault after a row counts only if the caller reads on.
 func TestUnheardFaultDoesNotCome(t *testing.T) {
 	for n, want := range []bool{true, false} {
 		kind := faults.StateFaults()[n]

@@ -11,30 +11,30 @@ import (
 	"time"
 )
 
-// slowBy is how late the body of a slow answer is: enough for everything else to
-// go on meanwhile.
+// slowBy is the delay of the body of a slow answer: enough for everything else to proceed
+// meanwhile.
 const slowBy = 20 * time.Millisecond
 
-// A Transport passes requests on to Next and has one of them go wrong.
+// A Transport passes requests on to Next and makes one of them fail.
 type Transport struct {
 	*Moment
 	Next http.RoundTripper
 	Kind TransportKind
-	// Match says which requests count; nil means every one.
+	// Match reports whether a request counts; nil means that all do.
 	Match func(*http.Request) bool
 }
 
-// A TransportKind is a way for a request to go wrong. Before and after say
-// whether the service has carried it out.
+// A TransportKind is a way for a request to fail. Kinds named before or after say whether the
+// service has processed the request.
 type TransportKind struct {
 	Name   string
 	strike func(http.RoundTripper, *http.Request) (*http.Response, error)
-	// documents says that only answers in JSON can go wrong in this way: in any
-	// content it would be content.
+	// documents says that only JSON answers can fail in this way: in other content the fault could
+	// not be detected.
 	documents bool
 }
 
-// TransportKinds gives all ways for a request to go wrong.
+// TransportKinds returns all ways for a request to fail.
 func TransportKinds() []TransportKind {
 	return []TransportKind{
 		{Name: "dial refused", strike: refuseDial},
@@ -70,7 +70,7 @@ func (t *Transport) CloseIdleConnections() {
 	}
 }
 
-// networkError is what a connection says that breaks.
+// networkError returns the error of a broken connection.
 func networkError(op string, err error) error {
 	return fmt.Errorf("%w: %w", Err, &net.OpError{Op: op, Net: "tcp", Err: err})
 }
@@ -80,7 +80,7 @@ func refuseDial(_ http.RoundTripper, r *http.Request) (*http.Response, error) {
 	return nil, networkError("dial", syscall.ECONNREFUSED)
 }
 
-// cutBefore sends half of the request.
+// cutBefore reads half of the request body and breaks the connection.
 func cutBefore(_ http.RoundTripper, r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
 		_, _ = io.CopyN(io.Discard, r.Body, r.ContentLength/2)
@@ -89,7 +89,7 @@ func cutBefore(_ http.RoundTripper, r *http.Request) (*http.Response, error) {
 	return nil, networkError("write", syscall.ECONNRESET)
 }
 
-// before answers a request that was read and not carried out.
+// before returns a kind that reads a request, does not process it, and answers with a status.
 func before(status int) func(http.RoundTripper, *http.Request) (*http.Response, error) {
 	return func(_ http.RoundTripper, r *http.Request) (*http.Response, error) {
 		if r.Body != nil {
@@ -111,7 +111,7 @@ func closeBody(r *http.Request) {
 	}
 }
 
-// after has a request carried out and spoils the answer, of which it has all.
+// after returns a kind that sends a request and changes its complete answer with spoil.
 func after(spoil func(*http.Response, []byte) (*http.Response, error)) func(http.RoundTripper, *http.Request) (*http.Response, error) {
 	return func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 		resp, err := next.RoundTrip(r)
@@ -135,25 +135,25 @@ func timeOut(*http.Response, []byte) (*http.Response, error) {
 	return nil, networkError("read", timeout{})
 }
 
-// A timeout is what a deadline of a connection says.
+// A timeout is the error of a connection after its deadline.
 type timeout struct{}
 
 func (timeout) Error() string   { return "i/o timeout" }
 func (timeout) Timeout() bool   { return true }
 func (timeout) Temporary() bool { return true }
 
-// truncate ends the body in its middle, as a connection does that is cut.
+// truncate ends the body in its middle with an error, like a broken connection.
 func truncate(resp *http.Response, body []byte) (*http.Response, error) {
 	resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body[:len(body)/2]), broken{}))
 	return resp, nil
 }
 
-// broken is the end of a body that is none.
+// broken is a reader that fails with the error of a broken connection.
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, fmt.Errorf("%w: %w", Err, io.ErrUnexpectedEOF) }
 
-// garble gives a whole answer that is half a document.
+// garble returns a complete answer with half a JSON document.
 func garble(resp *http.Response, body []byte) (*http.Response, error) {
 	setBody(resp, body[:len(body)/2])
 	return resp, nil
@@ -164,7 +164,7 @@ func slow(resp *http.Response, body []byte) (*http.Response, error) {
 	return resp, nil
 }
 
-// late is a body that takes its time.
+// late is a body that arrives late.
 type late struct {
 	r    io.Reader
 	done <-chan struct{}
@@ -182,7 +182,7 @@ func (l *late) Read(p []byte) (int, error) {
 	return l.r.Read(p)
 }
 
-// answer gives a status and a body that tells an error.
+// answer replaces an answer with a status and the body of an error.
 func answer(status int) func(*http.Response, []byte) (*http.Response, error) {
 	return func(resp *http.Response, _ []byte) (*http.Response, error) {
 		reported := max(status, http.StatusInternalServerError)

@@ -16,8 +16,8 @@ import (
 	"assetferry/internal/test/faults"
 )
 
-// What a client sees of each kind of fault, and whether the service has carried
-// the request out.
+// TestTransport verifies the client's result for each kind of fault, and whether the service has
+// processed the request.
 func TestTransport(t *testing.T) {
 	for name, want := range map[string]struct {
 		done   bool
@@ -144,7 +144,8 @@ func TestOnlyWhatMatchesCounts(t *testing.T) {
 	}
 }
 
-// Content cannot be told from other content, so only documents are garbled.
+// TestContentIsNotGarbled verifies that only JSON documents are garbled, since garbled content
+// cannot be detected.
 func TestContentIsNotGarbled(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "content") }))
 	defer server.Close()

@@ -1,4 +1,4 @@
-// Package holdings says of every column of the state database which kind of data it holds, in the words
+// Package holdings lists which kind of data every column of the state database holds, in the words
 // of the help, for the tests that compare the help and the schema with it.
 package holdings
 
@@ -9,15 +9,15 @@ import (
 
 // A Kind is a kind of data and the columns that hold it.
 type Kind struct {
-	Text    string              // how the help names it; empty for what tells of nobody
+	Text    string              // how the help names it; empty for data about no person
 	Columns map[string][]string // by table
 }
 
 // Has reports whether a column holds this kind of data.
 func (k Kind) Has(table, column string) bool { return slices.Contains(k.Columns[table], column) }
 
-// Kinds are all kinds of data in a state database. A test of package state fails for a column that is
-// in none or in two.
+// Kinds returns all kinds of data in a state database. A test of package state fails for a column
+// that has no kind, or two.
 func Kinds() []Kind {
 	return []Kind{
 		{"names of files, folders and categories, the path of the source, and the flags of each run", byTable(`
@@ -61,7 +61,7 @@ func Kinds() []Kind {
 	}
 }
 
-// byTable reads a list of tables with their columns.
+// byTable parses a list of tables with their columns.
 func byTable(list string) map[string][]string {
 	tables := map[string][]string{}
 	for entry := range strings.SplitSeq(list, ";") {

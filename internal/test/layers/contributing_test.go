@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestContributingNamesWhatIsThere looks for the files and folders that CONTRIBUTING sends its
-// readers to, and for the functions that it names in a file.
+// TestContributingNamesWhatIsThere verifies that the files and folders in CONTRIBUTING exist, and
+// that files have the functions that it names.
 func TestContributingNamesWhatIsThere(t *testing.T) {
 	const root = "../../.."
 	text, err := os.ReadFile(filepath.Join(root, ".github", "CONTRIBUTING.md"))

@@ -1,5 +1,5 @@
-// Package layers holds the layers of assetferry: which package may import
-// which. Arrows point downward only, and the leaves do not know each other.
+// Package layers tests the layers of assetferry: which package may import which. Imports go
+// downward only, and packages of the lowest layer do not import each other.
 package layers
 
 import (
@@ -14,9 +14,8 @@ import (
 	"testing"
 )
 
-// allowed gives, for each package, what it may import of ours and of the
-// libraries that belong to one place. What is not listed may import nothing of
-// ours.
+// allowed lists, for each package, which of our packages and which restricted libraries it may
+// import. A package that is not listed may import none of ours.
 var allowed = map[string][]string{
 	"cmd/assetferry":               {"internal/cli", "internal/counts"},
 	"internal/cli":                 {"state", "internal/cli/aicmd", "internal/cli/assetcmd", "internal/cli/cmdline", "internal/cli/command", "internal/cli/enrichcmd", "internal/cli/exit", "internal/cli/migratecmd", "internal/cli/sandboxcmd", "internal/cli/setupcmd", "internal/cli/statecmd", "internal/cli/urlcmd", "internal/config", "internal/flagname", "internal/manual", "internal/strictyaml", "internal/ui", "internal/wizard"},
@@ -85,9 +84,9 @@ var allowed = map[string][]string{
 	"state/pagesums":               {"state/disk"},
 	"internal/report":              {"migrate", "state", "sources", "internal/assets", "internal/clock", "internal/event", "internal/flagname", "internal/retry", "internal/tabular", "internal/ui"},
 	"internal/token":               {"internal/outbound", "internal/retry"},
-	"internal/bench":               {"migrate", "state", "sources", "sources/local", "internal/counts"}, // measures, so nothing imports it
+	"internal/bench":               {"migrate", "state", "sources", "sources/local", "internal/counts"}, // for measurements, so no package imports it
 	"internal/config":              {"internal/flagname", "internal/mapping", "internal/metadata", "internal/notify", "internal/ratelimit", "internal/strictyaml", "internal/token", "internal/oldurl"},
-	"internal/test/faults":         {"migrate", "sources", "state"}, // for tests, so nothing imports it
+	"internal/test/faults":         {"migrate", "sources", "state"}, // for tests, so no package imports it
 	"sources/remote":               {"internal/header", "internal/outbound", "internal/redact", "internal/retry"},
 	"internal/sandbox":             {"internal/pixels", "internal/sandbox/contents", "internal/sandbox/datadir", "internal/sandbox/docs", "internal/sandbox/fault", "internal/sandbox/library", "internal/sandbox/naming", "internal/sandbox/problem", "internal/sandbox/profile", "internal/sandbox/records", "internal/sandbox/rendition", "internal/sandbox/shelves", "internal/sandbox/standin", "internal/sandbox/store", "internal/sandbox/tokens"},
 	"internal/sandbox/profile":     {"internal/sandbox/naming", "internal/sandbox/problem", "internal/sandbox/records", "internal/sandbox/standin", "internal/sandbox/store", "internal/strictyaml"},
@@ -111,7 +110,7 @@ var allowed = map[string][]string{
 	"internal/schedule/scheduletest": {},                                              // for tests
 }
 
-// only names libraries that belong to one place, and why.
+// only lists the libraries that few packages may import, and why.
 var only = []struct{ library, owner, why string }{
 	{"database/sql", "state, internal/counts, internal/sandbox, internal/sandbox/records, internal/sandbox/shelves, internal/sandbox/store, internal/sandbox/aiservice, state/ownership, state/enrichment", "SQL stays in the state database and in the sandbox's own storage"},
 	{"net/http", "internal/ai, internal/ai/aiprobe, internal/assets, internal/assets/assettest, internal/bench, internal/test/faults, internal/notify, internal/outbound, internal/outbound/hostiletest, internal/probe, internal/sandbox, internal/sandbox/aiservice, internal/sandbox/fault, internal/sandbox/library, internal/sandbox/naming, internal/sandbox/profile, internal/sandbox/records, internal/sandbox/standin, internal/sandbox/tokens, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, sources/remote, internal/token, internal/cli/assetcmd, internal/cli/command, internal/cli/setupcmd, sources/ckfinder, sources/ckfinder/ckfindertest, sources/s3, sources/table, internal/redirect, internal/demo, internal/doctor", "the engine knows no HTTP"},
@@ -172,7 +171,7 @@ func mayChoose(name string) bool {
 	return name == "internal/cli" || strings.HasPrefix(name, "internal/cli/") || name == "internal/bench" || strings.HasPrefix(name, "sources/")
 }
 
-// What makes a store fail is for tests.
+// TestOnlyTestsHookTheStore verifies that only tests use the hook that makes a store fail.
 func TestOnlyTestsHookTheStore(t *testing.T) {
 	root := os.DirFS("../../..")
 	err := fs.WalkDir(root, ".", func(path string, e fs.DirEntry, err error) error {
@@ -200,8 +199,8 @@ func TestNoCatchAllPackages(t *testing.T) {
 	}
 }
 
-// A goroutine that is left behind shows at the end of the tests of a package, in
-// their TestMain, and nowhere else.
+// TestAllTestsLookForLeaks verifies that the TestMain of every package checks for goroutine leaks
+// at the end, which no other check finds.
 func TestAllTestsLookForLeaks(t *testing.T) {
 	checked := 0
 	for _, p := range packages(t) {

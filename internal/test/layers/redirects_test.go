@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// net/http sends the URL of a request that was redirected on as Referer, and that URL may hold
-// what opens a file or a webhook. So each client says itself how it follows redirects, or that
-// it does not, and none is the default one.
+// TestRedirectsSendNoReferer verifies that each HTTP client defines how it follows redirects, or
+// that it does not, and that none is the default client. By default net/http sends the URL of a
+// redirected request as Referer, and that URL may contain a key to a file or a webhook.
 func TestRedirectsSendNoReferer(t *testing.T) {
 	clients := 0
 	for name, file := range productFiles(t) {
@@ -45,7 +45,7 @@ func TestRedirectsSendNoReferer(t *testing.T) {
 	}
 }
 
-// productFiles parses all Go files but those that only tests use.
+// productFiles parses all Go files except those that only tests use.
 func productFiles(t *testing.T) map[string]*ast.File {
 	t.Helper()
 	files := map[string]*ast.File{}

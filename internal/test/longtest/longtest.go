@@ -1,5 +1,5 @@
-// Package longtest says how much the tests try that could go on for hours. By default it is
-// what finds a mistake of today in seconds; with ASSETFERRY_TEST_LONG=1 all of it, as in CI.
+// Package longtest sets the size of tests that could run for hours. By default they find common
+// mistakes in seconds; with ASSETFERRY_TEST_LONG=1, as in CI, they run in full.
 package longtest
 
 import (
@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// Variable is the environment variable that asks for the long forms of all tests.
+// Variable is the environment variable that enables the long forms of all tests.
 const Variable = "ASSETFERRY_TEST_LONG"
 
-// Asked reports whether the long forms are asked for.
+// Asked reports whether the long forms are enabled.
 func Asked() bool { return os.Getenv(Variable) == "1" }
 
-// Size gives the size that a test has: usual, or long if that is asked for.
+// Size returns the size of a test: usual, or long if the long forms are enabled.
 func Size[T any](usual, long T) T {
 	if Asked() {
 		return long
@@ -25,8 +25,8 @@ func Size[T any](usual, long T) T {
 	return usual
 }
 
-// Fewer gives the size that a test has where the race detector watches it, and the other one
-// elsewhere: for tests that compute much and in one goroutine, or the same way again and again.
+// Fewer returns raced if the race detector is enabled, and usual otherwise: for tests that compute
+// a lot in one goroutine, or repeat the same steps.
 func Fewer[T any](usual, raced T) T {
 	if Raced {
 		return raced
@@ -34,15 +34,14 @@ func Fewer[T any](usual, raced T) T {
 	return usual
 }
 
-// Takes reports whether one of many cases is tried: one in n by chance, or each in the long form
-// and where the flag -run names cases.
+// Takes reports whether a test runs one of many cases: one in n at random, or each in the long form
+// and if the flag -run names cases.
 func Takes(random *rand.Rand, n int) bool {
 	return Asked() || strings.Contains(flag.Lookup("test.run").Value.String(), "/") || random.IntN(n) == 0
 }
 
-// Parallel has tests run so many at a time, or as many as there are processors if those are
-// more, unless the flag -parallel says otherwise: for packages whose tests wait more than they
-// work. TestMain calls it.
+// Parallel makes n tests run at a time, or as many as there are processors if those are more,
+// unless the flag -parallel is set: for packages whose tests mostly wait. TestMain calls it.
 func Parallel(n int) {
 	flag.Parse()
 	asked := false
@@ -52,8 +51,8 @@ func Parallel(n int) {
 	}
 }
 
-// Checks has property tests make so many checks each, unless the flag -rapid.checks says
-// otherwise. TestMain calls it.
+// Checks sets the number of checks of each property test, unless the flag -rapid.checks is set.
+// TestMain calls it.
 func Checks(n int) {
 	flag.Parse()
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
@@ -63,6 +62,6 @@ func Checks(n int) {
 
 func set(name string, n int) {
 	if err := flag.Set(name, strconv.Itoa(n)); err != nil {
-		panic(err) // a number is what it takes
+		panic(err) // the flag accepts a number
 	}
 }

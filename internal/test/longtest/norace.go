@@ -2,5 +2,5 @@
 
 package longtest
 
-// Raced says that the race detector is at work.
+// Raced reports whether the race detector is enabled.
 const Raced = false

@@ -2,6 +2,6 @@
 
 package longtest
 
-// Raced says that the race detector is at work, which makes what computes ten times slower. It
-// looks for races, not for cases.
+// Raced reports whether the race detector is enabled, which makes computations ten times slower.
+// Tests with it search for races, not for cases.
 const Raced = true

@@ -18,7 +18,7 @@ const (
 	oldPrefix     = "/media/"
 )
 
-// fileCount is how many files the library has.
+// fileCount returns the number of files in the library.
 func fileCount(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv(filesVariable)
@@ -82,7 +82,7 @@ func TestCutOver(t *testing.T) {
 	s.say(0, "runs")
 }
 
-// expect compares how many assets the destination has, by its own word.
+// expect compares the number of assets that the destination reports.
 func (s *stage) expect(want int) {
 	s.Helper()
 	got := s.arrived()
@@ -92,8 +92,8 @@ func (s *stage) expect(want int) {
 	}
 }
 
-// followAll asks for every file at its old URL, as browsers do: each must lead to its
-// content, for good.
+// followAll requests every file at its old URL, as browsers do. Each must permanently redirect to
+// its content.
 func (s *stage) followAll(web string, l *library) {
 	s.Helper()
 	var first *http.Response

@@ -14,14 +14,14 @@ import (
 	"testing"
 )
 
-// A library is what is moved: key to content, of what can arrive.
+// A library maps the keys of all valid files to their contents.
 type library struct {
 	dir   string
 	files map[string][]byte
 }
 
-// newLibrary makes a library of n files that can arrive, most of them pictures, and a
-// few others as every real one has them.
+// newLibrary returns a library of n valid files, most of them pictures, and a few others as every
+// real library has.
 func newLibrary(t *testing.T, dir string, n int) *library {
 	t.Helper()
 	l := &library{dir, map[string][]byte{}}
@@ -38,7 +38,7 @@ func newLibrary(t *testing.T, dir string, n int) *library {
 	return l
 }
 
-// add makes the file of a number.
+// add writes the file with a number.
 func (l *library) add(t *testing.T, i int) (key string) {
 	t.Helper()
 	folder := fmt.Sprintf("%d/%02d", 2019+i%6, 1+i/6%12)
@@ -67,7 +67,7 @@ func (l *library) write(t *testing.T, key string, content []byte) {
 	must(t, os.WriteFile(path, content, 0o644))
 }
 
-// picture makes a small one that no other number has.
+// picture returns a small picture that is unique for its number.
 func picture(t *testing.T, i int, encode func(*bytes.Buffer, image.Image) error) []byte {
 	t.Helper()
 	m := image.NewNRGBA(image.Rect(0, 0, 64, 48))

@@ -1,9 +1,9 @@
 //go:build webserver
 
-// Package redirect has real web servers redirect old URLs by the maps that urls
-// writes, on the built program: whatever a file is called, its old URL leads to its
-// content. It also rehearses a whole cut-over as the run-book has it (assetferry help
-// cutover), and leaves a transcript of all that was typed and said.
+// Package redirect makes real web servers redirect old URLs by the maps that the urls command of
+// the built program writes: the old URL of a file must lead to its content, whatever the file's
+// name. It also tries out a whole cut-over by the run-book (assetferry help cutover), and writes a
+// transcript of all input and output.
 //
 //	go test -tags webserver ./internal/test/redirect
 //	ASSETFERRY_CUTOVER_FILES=5000 go test -tags webserver -run CutOver -v -artifacts ./internal/test/redirect
@@ -24,8 +24,7 @@ import (
 	"testing"
 )
 
-// hostile are names that mean something to a web server, to its configuration or to the
-// form of a URL.
+// hostile are names with a special meaning to a web server, to its configuration or in a URL.
 var hostile = []string{
 	"2024/spring/harbour.jpg", "Photo.jpg", "photo.jpg", "PHOTO.jpg", "Ordner/a.jpg", "ordner/a.jpg", "a b.jpg", " begins with a blank.jpg",
 	`say "cheese".jpg`, `back\slash\.jpg`, `\n.jpg`, "$uri.jpg", "${x}.jpg", "$1%1.jpg", "a;b{c}.jpg", "~^tilde.jpg", "default.jpg", "#hash.jpg", "100%.jpg",
@@ -35,14 +34,13 @@ var hostile = []string{
 	strings.Repeat(strings.Repeat("d", 218)+"/", 4) + "nearly too long for Apache.jpg",
 }
 
-// A lineage is so deep that only nginx can have a line for it.
+// lineage is a path so deep that only nginx accepts a line for it.
 var lineage = strings.Repeat(strings.Repeat("l", 230)+"/", 15) + "deep.jpg"
 
-// unverified is a name of an object that arrived after the verification.
+// unverified is the name of an object that was uploaded after the verification.
 const unverified = "late.jpg"
 
-// A site is a library that was brought over, with the files of which the old URLs
-// are to be served.
+// A site is a library that was migrated, with the files whose old URLs must redirect.
 type site struct {
 	testing.TB
 	dir     string
@@ -87,7 +85,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// follow asks for an old URL and follows it to the content.
+// follow requests an old URL and follows the redirect to the content.
 func (s *site) follow(t *testing.T, base, name string, want int) {
 	t.Helper()
 	code, to := ask(t, base+(&url.URL{Path: "/files/" + name}).EscapedPath()+"?width=400")
@@ -107,7 +105,7 @@ func (s *site) follow(t *testing.T, base, name string, want int) {
 	}
 }
 
-// ask gives the status of an answer, and where it redirects to.
+// ask returns the status of an answer, and the target of its redirect.
 func ask(t *testing.T, rawURL string) (status int, location string) {
 	t.Helper()
 	c := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -122,7 +120,7 @@ func ask(t *testing.T, rawURL string) (status int, location string) {
 
 func contentOf(name string) string { return "content of " + name }
 
-// newSite builds the program and has its sandbox run until the test ends.
+// newSite builds the program and runs its sandbox until the test ends.
 func newSite(t *testing.T) *site {
 	t.Helper()
 	dir := publicDir(t)
@@ -156,7 +154,7 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// put makes a file of the library.
+// put writes a file of the library.
 func (s *site) put(name string) {
 	s.Helper()
 	path := filepath.Join(s.dir, "library", filepath.FromSlash(name))
@@ -179,8 +177,8 @@ func (s *site) run(args ...string) {
 	}
 }
 
-// writeMap has the program write a map, and gives its path and the lines for the
-// configuration that its first comment shows.
+// writeMap makes the program write a map, and returns its path and the configuration lines in its
+// first comment.
 func (s *site) writeMap(t *testing.T, format string) (path, lines string) {
 	t.Helper()
 	path = filepath.Join(s.dir, format+".map")
@@ -188,7 +186,7 @@ func (s *site) writeMap(t *testing.T, format string) (path, lines string) {
 	return path, linesOf(t, path)
 }
 
-// linesOf gives the lines for the configuration that the first comment of a map shows.
+// linesOf returns the configuration lines in the first comment of a map.
 func linesOf(t *testing.T, path string) (lines string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -201,8 +199,8 @@ func linesOf(t *testing.T, path string) (lines string) {
 	return lines
 }
 
-// serve starts a web server and waits until it says that it is ready. One that ends before
-// says why.
+// serve starts a web server and waits until it prints that it is ready. If it ends before, the test
+// fails with its output.
 func serve(t *testing.T, ready string, c *exec.Cmd) {
 	t.Helper()
 	stderr, err := c.StderrPipe()
@@ -214,7 +212,7 @@ func serve(t *testing.T, ready string, c *exec.Cmd) {
 	}
 	t.Cleanup(func() {
 		_ = c.Process.Signal(os.Interrupt)
-		_ = c.Wait() // each has its own status for that
+		_ = c.Wait() // each server has another exit code for the end
 	})
 	said, err := readUntil(stderr, ready)
 	if err != nil {
@@ -223,7 +221,7 @@ func serve(t *testing.T, ready string, c *exec.Cmd) {
 	go io.Copy(io.Discard, stderr)
 }
 
-// readUntil reads up to a text.
+// readUntil reads up to and including a text.
 func readUntil(r io.Reader, text string) (said []byte, err error) {
 	b := make([]byte, 4096)
 	for !bytes.Contains(said, []byte(text)) {

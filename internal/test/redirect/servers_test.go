@@ -23,8 +23,8 @@ func freePort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// publicDir is a temporary folder that everybody may read: servers that are started by
-// root work as somebody else.
+// publicDir returns a temporary folder that every user may read: a server that root starts runs as
+// another user.
 func publicDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -46,7 +46,7 @@ func startNginx(t *testing.T, s *site) string {
 	return serveNginx(t, path, lines)
 }
 
-// serveNginx serves nothing but the URLs of a map, with the lines that it asks for.
+// serveNginx serves only the URLs of a map, with its configuration lines.
 func serveNginx(t *testing.T, path, lines string) string {
 	include, redirects, _ := strings.Cut(lines, "\n")
 	if include != "include /etc/nginx/assetferry.conf;" {
@@ -83,7 +83,7 @@ func startApache(t *testing.T, s *site) string {
 	return serveApache(t, strings.ReplaceAll(lines, "/etc/apache2/assetferry.txt", path))
 }
 
-// startApacheWithDatabase makes the database that the comment of the map speaks of.
+// startApacheWithDatabase creates the database that the comment of the map describes.
 func startApacheWithDatabase(t *testing.T, s *site) string {
 	path, lines := s.writeMap(t, "apache")
 	database := strings.TrimSuffix(path, ".map") + ".dbm"

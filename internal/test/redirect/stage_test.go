@@ -20,7 +20,7 @@ import (
 	"assetferry/internal/sandbox/tokens"
 )
 
-// A stage is a site with a transcript of all that was typed and said.
+// A stage is a site with a transcript of all input and output.
 type stage struct {
 	*site
 	service    tokens.Environment
@@ -46,7 +46,7 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// keep leaves the transcript where it can be read after the test.
+// keep writes the transcript to a file that stays after the test.
 func (s *stage) keep(t *testing.T) {
 	path := filepath.Join(t.ArtifactDir(), "transcript.txt")
 	if err := os.WriteFile(path, s.transcript.Bytes(), 0o644); err != nil {
@@ -60,7 +60,7 @@ func (s *stage) note(format string, args ...any) {
 	fmt.Fprintf(&s.transcript, "\n# "+format+"\n", args...)
 }
 
-// say runs the program as somebody at a terminal would, and expects an exit code.
+// say runs the program as a person at a terminal does, and verifies its exit code.
 func (s *stage) say(want int, args ...string) {
 	s.Helper()
 	began := time.Now()
@@ -77,7 +77,7 @@ func (s *stage) say(want int, args ...string) {
 	}
 }
 
-// planHash is the hash of the plan that was shown last.
+// planHash returns the hash of the plan that was shown last.
 func (s *stage) planHash() string {
 	said := s.transcript.String()
 	_, hash, _ := strings.Cut(said[strings.LastIndex(said, "Plan hash "):], "Plan hash ")
@@ -95,8 +95,8 @@ func shellLine(args []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// quietly is run without a word in the transcript, for what a person would read off
-// the screen.
+// quietly runs the program without an entry in the transcript, for values that a person would read
+// on the screen.
 func (s *stage) quietly(args ...string) []map[string]any {
 	s.Helper()
 	c := exec.CommandContext(s.Context(), s.program, append(args, "--json")...)
@@ -117,7 +117,7 @@ func (s *stage) quietly(args ...string) []map[string]any {
 	}
 }
 
-// lastRun gives the id of the run that the state database shows last.
+// lastRun returns the ID of the last run in the state database.
 func (s *stage) lastRun() string {
 	s.Helper()
 	lines := s.quietly("runs")
@@ -125,7 +125,7 @@ func (s *stage) lastRun() string {
 	return id
 }
 
-// get asks the sandbox with a token of the test's own.
+// get sends a request to the sandbox with the test's own token.
 func (s *stage) get(path string, into any) {
 	s.Helper()
 	req, err := http.NewRequestWithContext(s.Context(), http.MethodGet, s.url+path, nil)
@@ -145,7 +145,7 @@ type folder struct {
 	Folders []folder
 }
 
-// arrived counts the assets at the destination, by asking it.
+// arrived returns the number of assets that the destination lists.
 func (s *stage) arrived() (n int) {
 	s.Helper()
 	var categories, tops struct{ Items []folder }

@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// What was renamed twice is found by all of its names, and an image in each width that it
-// had, at the paths of all templates, two of which differ in their hosts alone.
+// TestRedirectsByTemplates verifies that all names of an object that was renamed twice redirect,
+// and each width of an image, at the paths of all templates, two of which differ only in their
+// hosts.
 func TestRedirectsByTemplates(t *testing.T) {
 	s := newSite(t)
 	must(t, os.WriteFile(filepath.Join(s.dir, "assetferry.yaml"), []byte(`old_urls:
@@ -46,14 +47,14 @@ func TestRedirectsByTemplates(t *testing.T) {
 			for _, name := range names {
 				s.leads(t, base, "/files/"+name, "/file")
 				folder, file := filepath.Split(name)
-				s.leads(t, base, "/x/"+folder+"w20-"+file, "/images/64.webp") // which is all that there is
+				s.leads(t, base, "/x/"+folder+"w20-"+file, "/images/64.webp") // the only size that exists
 				s.leads(t, base, "/x/"+folder+"w400-"+file, "/images/64.webp")
 			}
 		})
 	}
 }
 
-// leads asks for an old path and follows it to a URL with an end that has something.
+// leads requests an old path, and follows the redirect to a URL with a suffix that has content.
 func (s *site) leads(t *testing.T, base, path, end string) {
 	t.Helper()
 	code, to := ask(t, base+(&url.URL{Path: path}).EscapedPath())

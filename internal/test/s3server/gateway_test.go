@@ -24,11 +24,11 @@ import (
 
 const accessKey, secretKey = "s3server", "a-secret-of-these-tests"
 
-// The server, which there can be only one of in a process. TestMain sets it.
+// gateway is the server; a process can have only one. TestMain sets it.
 var gateway struct {
 	url  string
 	root string // where its files are: ROOT/BUCKET/KEY
-	repo string // the working directory is another one once it runs
+	repo string // the working directory changes once the server runs
 }
 
 func TestMain(m *testing.M) {
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 }
 
 func runWithGateway(run func() int) (code int, err error) {
-	for _, v := range os.Environ() { // of who runs the tests
+	for _, v := range os.Environ() { // of the user who runs the tests
 		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "AWS_") || strings.HasPrefix(name, "ASSETFERRY_") && name != objectsVariable {
 			os.Unsetenv(name)
 		}
@@ -81,8 +81,8 @@ func runWithGateway(run func() int) (code int, err error) {
 	return code, <-ended
 }
 
-// newBackend keeps objects as files, former versions in a place of their own, and what
-// else there is to know in extended attributes or, where there are none, beside them.
+// newBackend stores objects as files, former versions in a directory of their own, and metadata in
+// extended attributes or, if there are none, in files beside them.
 func newBackend(root, beside, versions string) (*posix.Posix, error) {
 	for _, dir := range []string{root, beside, versions} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
@@ -133,7 +133,7 @@ func staticCredentials(secret string) aws.CredentialsProvider {
 	return credentials.NewStaticCredentialsProvider(accessKey, secret, "")
 }
 
-// A bucket is one at the server, filled by the SDK alone.
+// A bucket is one at the server, filled only through the SDK.
 type bucket struct {
 	name   string
 	client *s3.Client
@@ -157,7 +157,7 @@ func (b *bucket) put(ctx context.Context, key string, content []byte) error {
 	return err
 }
 
-// describe stores an object with what is known of it.
+// describe stores an object with metadata.
 func (b *bucket) describe(ctx context.Context, key, contentType string, metadata map[string]string, tags string) error {
 	_, err := b.client.PutObject(ctx, &s3.PutObjectInput{
 		Bucket: &b.name, Key: &key, Body: strings.NewReader("content"), ContentType: &contentType, Metadata: metadata, Tagging: &tags,
@@ -170,10 +170,10 @@ func (b *bucket) remove(ctx context.Context, key string) error {
 	return err
 }
 
-// dir is where the server has the bucket's files.
+// dir returns where the server has the bucket's files.
 func (b *bucket) dir() string { return filepath.Join(gateway.root, b.name) }
 
-// vanish takes the bucket away, behind the server's back.
+// vanish deletes the bucket's files without the server's knowledge.
 func (b *bucket) vanish() error { return os.RemoveAll(b.dir()) }
 
 func must(tb testing.TB, err error) {

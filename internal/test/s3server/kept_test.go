@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What is kept with an object at the server arrives in the line of its item, which is
-// written after the state database has it, tags included.
+// TestKept verifies that the item's line in the output has the metadata of an object at the server,
+// including its tags. The line is written after the state database has them.
 func TestKept(t *testing.T) {
 	b := newBucket(t)
 	must(t, b.describe(t.Context(), "a.txt", "text/x-poem", map[string]string{"author": "Ann", "title": "=?UTF-8?B?w4Zibw==?="}, "place=Oslo&year=2026"))

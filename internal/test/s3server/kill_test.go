@@ -22,7 +22,7 @@ import (
 
 const objectsVariable = "ASSETFERRY_S3SERVER_OBJECTS"
 
-// objectCount is how many the program has to bring over.
+// objectCount returns the number of objects that the program uploads.
 func objectCount(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv(objectsVariable)
@@ -36,11 +36,11 @@ func objectCount(t *testing.T) int {
 	return n
 }
 
-// TestKill has the built program bring objects from the S3 server to a sandbox, kills
-// it five times at moments chosen at random, and lets it go on each time. The sandbox is
-// killed after it: so what was on its way is there when the program goes on, or never will
-// be, and does not come later than the program waits for it. Then the server's own files
-// are compared with what the sandbox answers.
+// TestKill makes the built program upload objects from the S3 server to a sandbox, kills it five
+// times at random moments, and resumes it each time. It kills the sandbox after the program, so
+// that an upload in progress either exists when the program resumes or never will, and does not
+// appear after the confirmation timeout. Then it compares the server's own files with the answers
+// of the sandbox.
 func TestKill(t *testing.T) {
 	const kills = 5
 	n, dice := objectCount(t), seedtest.Rand(t)
@@ -82,7 +82,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// fill stores n objects of up to 8 KiB, and a few of more than a megabyte.
+// fill stores n objects of up to 8 KiB, and a few of more than a megabyte, and returns their total
+// size in bytes.
 func (b *bucket) fill(t *testing.T, n int, dice *rand.Rand) (size int64) {
 	t.Helper()
 	type object struct {
@@ -119,7 +120,7 @@ func (b *bucket) fill(t *testing.T, n int, dice *rand.Rand) (size int64) {
 	return size
 }
 
-// A program is the built one, with a home of its own.
+// A program is the built one, with its own home directory.
 type program struct{ path, home string }
 
 func build(t *testing.T) program {
@@ -133,7 +134,7 @@ func build(t *testing.T) program {
 	return p
 }
 
-// command prepares a call in an environment that has nothing but what is given.
+// command prepares a call with only the given environment.
 func (p program) command(t *testing.T, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), p.path, args...)
@@ -142,8 +143,8 @@ func (p program) command(t *testing.T, env []string, args ...string) *exec.Cmd {
 	return c
 }
 
-// sandbox runs the sandbox in a process of its own until it is stopped or the test ends.
-// Each time it has another URL, and what it had before.
+// sandbox runs the sandbox in a process of its own until stop, or until the test ends. Each time it
+// has another URL, and the same data.
 func (p program) sandbox(t *testing.T) (s service, stop func()) {
 	t.Helper()
 	c := p.command(t, nil, "sandbox", "--data", "sandbox")
@@ -165,8 +166,8 @@ func (p program) sandbox(t *testing.T) (s service, stop func()) {
 	return service{value("ASSETFERRY_URL"), value("ASSETFERRY_ENVIRONMENT_ID"), value("ASSETFERRY_ACCESS_KEY")}, stop
 }
 
-// run runs a migration, and kills it after so many outcomes if that is not 0. It gives
-// how many outcomes there were, and the exit code.
+// run runs a migration, and kills it after killAfter outcomes unless that is 0. It returns the
+// number of outcomes and the exit code.
 func (p program) run(t *testing.T, s service, killAfter int, args ...string) (done, code int) {
 	t.Helper()
 	c := p.command(t, []string{

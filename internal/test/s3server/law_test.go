@@ -44,7 +44,7 @@ func TestSource(t *testing.T) {
 	}, sourcetest.Storable(storable))
 }
 
-// storable leaves out what this server cannot keep, because its objects are files.
+// storable reports whether this server can store all of some keys: its objects are files.
 func storable(keys ...sources.Key) bool {
 	for i, k := range keys {
 		if k.Check() != nil || slices.ContainsFunc(strings.Split(string(k), "/"), func(s string) bool { return len(s) > 255 }) {
@@ -59,7 +59,7 @@ func storable(keys ...sources.Key) bool {
 	return true
 }
 
-// Signatures are verified here, so that all the other tests mean something.
+// TestWrongSecret verifies that the server verifies signatures, which the other tests rely on.
 func TestWrongSecret(t *testing.T) {
 	b := newBucket(t)
 	must(t, b.put(t.Context(), "a", []byte("content")))
@@ -80,7 +80,7 @@ func list(tb testing.TB, src sources.Source) (objects []sources.Object, err erro
 	return objects, nil
 }
 
-// What is kept with an object comes as it was given.
+// TestDescribe verifies that the source returns the metadata of an object unchanged.
 func TestDescribe(t *testing.T) {
 	b := newBucket(t)
 	must(t, b.describe(t.Context(), "a", "image/png", map[string]string{"Author": "Ann"}, "place=Oslo"))

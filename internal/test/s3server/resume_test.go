@@ -18,7 +18,7 @@ import (
 	ferry "assetferry/sources/s3"
 )
 
-// cutting stands before the server and breaks each object off after so many bytes.
+// cutting starts a proxy before the server that breaks each object off after some bytes.
 func cutting(t *testing.T, after int64) string {
 	t.Helper()
 	to, err := url.Parse(gateway.url)
@@ -57,8 +57,9 @@ func (s *short) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// What breaks off is taken up where it ended, as the server itself has it: the listed
-// version, where versions are kept also if there is a newer one, and no other.
+// TestResume verifies that a reader resumes at the position where the connection broke, with the
+// listed version and no other. If the server keeps versions, this works even after a newer one is
+// stored.
 func TestResume(t *testing.T) {
 	old, newer := bytes.Repeat([]byte("old "), 1<<20), bytes.Repeat([]byte("new "), 1<<20)
 	for name, test := range map[string]struct {

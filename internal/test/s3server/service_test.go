@@ -18,14 +18,14 @@ import (
 	"time"
 )
 
-// A service is a look at the sandbox that shares nothing with our client: net/http
-// and what is documented of the service.
+// A service reads the sandbox independently of our client, with net/http and the documentation of
+// the service.
 type service struct{ url, environment, key string }
 
-// token is a JSON web token for everything.
+// token returns a JSON web token with all permissions.
 func (s service) token() string {
 	part := func(v any) string {
-		text, _ := json.Marshal(v) // maps of plain values can be
+		text, _ := json.Marshal(v) // maps of plain values always succeed
 		return base64.RawURLEncoding.EncodeToString(text)
 	}
 	signed := part(map[string]any{"alg": "HS256", "typ": "JWT"}) + "." + part(map[string]any{
@@ -36,7 +36,7 @@ func (s service) token() string {
 	return signed + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// get reads a path, or a URL that an answer gave.
+// get reads a path, or a URL from an answer.
 func (s service) get(path string) ([]byte, error) {
 	if strings.HasPrefix(path, "/") {
 		path = s.url + path
@@ -66,7 +66,7 @@ func (s service) getJSON(path string, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// An asset is one at the service, by the key that it should have come from.
+// An asset is one at the service, with the expected key of its object.
 type asset struct{ key, url string }
 
 type folder struct {
@@ -74,7 +74,7 @@ type folder struct {
 	Folders              []folder
 }
 
-// assets lists everything, and the path of every folder, each as often as it is there.
+// assets returns all assets, and the paths of all folders, including duplicates.
 func (s service) assets() (all []asset, folders []string, err error) {
 	var categories, tops struct{ Items []folder }
 	if err := s.getJSON("/categories?limit=500", &categories); err != nil {
@@ -132,7 +132,7 @@ func (s service) list(where, path string, all *[]asset) error {
 	}
 }
 
-// A comparison is what a check of everything found, by key.
+// A comparison is the result of a complete check: numbers of keys.
 type comparison struct {
 	equal, missing, doubled, changed, foreign int
 	folders                                   int
@@ -146,7 +146,7 @@ func (c *comparison) add(n *int, what, key string) {
 	}
 }
 
-// compare reads the files of the S3 server and every asset, byte for byte.
+// compare compares the files of the S3 server with every asset, byte by byte.
 func (b *bucket) compare(t *testing.T, s service) (c comparison) {
 	t.Helper()
 	files := b.files(t)
@@ -177,7 +177,7 @@ func (b *bucket) compare(t *testing.T, s service) (c comparison) {
 	return c
 }
 
-// files gives the checksum of each file that the S3 server has, by key.
+// files returns the checksum of each file of the S3 server, by key.
 func (b *bucket) files(t *testing.T) map[string][32]byte {
 	t.Helper()
 	files := map[string][32]byte{}
@@ -196,7 +196,7 @@ func (b *bucket) files(t *testing.T) map[string][32]byte {
 	return files
 }
 
-// differing reads every asset and gives the keys of those whose file has other content.
+// differing reads every asset, and returns the keys of those whose file has other content.
 func differing(t *testing.T, s service, all []asset, files map[string][32]byte) (keys []string) {
 	t.Helper()
 	work := make(chan asset)

@@ -12,8 +12,8 @@ import (
 	"assetferry/sources/s3"
 )
 
-// What an export writes is what this server stores, in one piece and in parts, with its
-// signatures and checksums verified; of what breaks off nothing stays.
+// TestStore verifies that the server stores the files of an export, in one piece and in parts, with
+// verified signatures and checksums, and that an interrupted upload leaves nothing.
 func TestStore(t *testing.T) {
 	b := newBucket(t)
 	s, err := s3.NewStore(t.Context(), s3.URL{Bucket: b.name, Prefix: "backup/"}, s3.Options{Endpoint: gateway.url, Credentials: staticCredentials(secretKey)})

@@ -1,5 +1,5 @@
-// Package seedtest gives tests the seed of what they choose at random, so that what they
-// found can be had again.
+// Package seedtest sets the seed of the random choices of tests, so that failures can be
+// reproduced.
 package seedtest
 
 import (
@@ -10,17 +10,17 @@ import (
 	"testing"
 )
 
-// Variable is the environment variable that fixes the seed of all tests at once. It is
-// that of the property tests, which read it themselves.
+// Variable is the environment variable that sets the seed of all tests at once. The property tests
+// read the same one themselves.
 const Variable = "RAPID_SEED"
 
 var flagged = flag.Uint64("seed", 0, "of what tests choose at random; 0 is that of "+Variable+", or else a new one")
 
-// Flagged gives the seed of the flag -seed, 0 if there is none.
+// Flagged returns the seed of the flag -seed, 0 if there is none.
 func Flagged() uint64 { return *flagged }
 
-// Seed gives the seed of a test: that of the flag -seed, else that of [Variable], else a
-// new one. The test logs it.
+// Seed returns the seed of a test: that of the flag -seed, else that of [Variable], else a new one.
+// The test logs it.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	seed := Flagged()
@@ -37,7 +37,7 @@ func Seed(t testing.TB) uint64 {
 	return seed
 }
 
-// Rand gives the random numbers of a test, by its [Seed].
+// Rand returns a source of random numbers for a test, with its [Seed].
 func Rand(t testing.TB) *rand.Rand {
 	t.Helper()
 	return rand.New(rand.NewPCG(Seed(t), 0))

@@ -1,7 +1,7 @@
 //go:build systemd
 
-// Package systemd has systemd read the units that the built program makes: it must find
-// nothing wrong with them, and understand every word as it was meant.
+// Package systemd makes systemd read the units that the built program writes. It verifies that
+// systemd finds no mistake and understands every value as intended.
 //
 //	go test -tags systemd ./internal/test/systemd
 package systemd
@@ -19,21 +19,21 @@ import (
 	"testing"
 )
 
-// manager is the one of the system. With --test it reads units, tells what it makes of
-// them, and starts none.
+// manager is the system's service manager. With --test it reads units and prints their settings,
+// and starts none.
 const manager = "/lib/systemd/systemd"
 
-// worst is how exposed a service may be, in tenths of what systemd counts.
+// worst is the highest accepted exposure of a service, in tenths of systemd's scale.
 const worst = "25"
 
-// A bench is a place with the program, a library and a configuration.
+// A bench is a directory with the program, a library and a configuration.
 type bench struct {
 	*testing.T
 	dir, program string
 	env          []string
 }
 
-// newBench makes one in a folder of a name.
+// newBench returns a bench in a folder of a name.
 func newBench(t *testing.T, name string) *bench {
 	t.Helper()
 	b := &bench{T: t, dir: filepath.Join(t.TempDir(), name)}
@@ -57,7 +57,7 @@ func (b *bench) must(err error) {
 	}
 }
 
-// configure writes a configuration with a job called nightly.
+// configure writes a configuration with one job.
 func (b *bench) configure(destination, job string) {
 	b.Helper()
 	text := "to: production\ndestinations:\n  production:\n    url: https://api.ckbox.io\n    environment: e1\n" + destination +
@@ -65,7 +65,7 @@ func (b *bench) configure(destination, job string) {
 	b.must(os.WriteFile(filepath.Join(b.dir, "assetferry.yaml"), []byte(text), 0o600))
 }
 
-// schedule has units written, and gives what it tells besides.
+// schedule writes the units, and returns the output of the command.
 func (b *bench) schedule(args ...string) string {
 	b.Helper()
 	var notes bytes.Buffer
@@ -77,7 +77,7 @@ func (b *bench) schedule(args ...string) string {
 	return notes.String()
 }
 
-// units are the files that were written.
+// units returns the files that were written.
 func (b *bench) units() []string {
 	b.Helper()
 	entries, err := os.ReadDir(filepath.Join(b.dir, "units"))
@@ -92,7 +92,7 @@ func (b *bench) units() []string {
 	return units
 }
 
-// verify has systemd look for mistakes.
+// verify makes systemd search the units for mistakes.
 func (b *bench) verify(own bool) {
 	b.Helper()
 	args := []string{"verify", "--man=no"}
@@ -106,7 +106,7 @@ func (b *bench) verify(own bool) {
 	}
 }
 
-// judge has systemd judge how exposed a service is.
+// judge makes systemd rate the exposure of the service.
 func (b *bench) judge() {
 	b.Helper()
 	c := exec.Command("systemd-analyze", "security", "--offline=true", "--no-pager", "--threshold="+worst, b.units()[0])
@@ -115,10 +115,10 @@ func (b *bench) judge() {
 	}
 }
 
-// A reading is what the manager makes of a unit: each line by what it is about.
+// A reading is the manager's output for a unit: the lines by setting.
 type reading map[string][]string
 
-// read has the manager read the service.
+// read makes the manager read the service.
 func (b *bench) read() reading {
 	b.Helper()
 	name := filepath.Base(b.units()[0])
@@ -143,7 +143,7 @@ func (b *bench) read() reading {
 	return r
 }
 
-// asUnprivileged has a command run as an account that is not root, which the manager asks for.
+// asUnprivileged makes a command run as an account that is not root, as the manager requires.
 func (b *bench) asUnprivileged(c *exec.Cmd) {
 	b.Helper()
 	if os.Getuid() != 0 {
@@ -157,14 +157,14 @@ func (b *bench) asUnprivileged(c *exec.Cmd) {
 	}
 }
 
-// command is the command line that the manager would start.
+// command returns the command line that the manager would start.
 func (b *bench) command(r reading) []string {
 	b.Helper()
 	lines := r["Command Line"]
 	if len(lines) != 1 {
 		b.Fatalf("the manager would start %q", lines)
 	}
-	// It tells words as a shell takes them, and "$$" becomes "$" when it starts them.
+	// The manager prints words quoted for a shell, and replaces "$$" with "$" when it starts them.
 	out, err := exec.Command("sh", "-c", `printf '%s\0' `+lines[0]).Output()
 	b.must(err)
 	words := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
@@ -196,19 +196,19 @@ func TestJob(t *testing.T) {
 	b.expect(r, "TimeoutStartSec", "6h")
 	b.expect(r, "LimitCORE", "0")
 	b.expect(r, "ProtectSystem", "strict")
-	b.expect(r, "ReadWritePaths", b.dir+"/.local/state/assetferry /tmp /var/tmp") // for that is where this is tested
+	b.expect(r, "ReadWritePaths", b.dir+"/.local/state/assetferry /tmp /var/tmp") // the temporary folders, because this test is in one
 	b.expect(r, "RequiresMountsFor", b.dir+"/photos (origin-file)")
 	if slices.Contains(r["PrivateTmp"], "yes") {
 		t.Error("it would not see what is below /tmp")
 	}
 }
 
-// TestNames has everything be called what is hardest to write.
+// TestNames verifies units whose names contain characters that are difficult to quote.
 func TestNames(t *testing.T) {
 	b := newBench(t, `it's 100% "our" $HOME; \t ü`)
 	b.program = filepath.Join(b.dir, "bin", "assetferry")
 	link := filepath.Join(t.TempDir(), "asset ferry 100% $HOME")
-	b.must(os.Symlink(b.program, link)) // for systemd takes no quotes in a program
+	b.must(os.Symlink(b.program, link)) // systemd accepts no quotes in the path of a program
 	b.program = link
 	b.env = append(b.env, "ASSETFERRY_URL=https://api.ckbox.io", "ASSETFERRY_ENVIRONMENT_ID=e1", "ASSETFERRY_ACCESS_KEY=geheim", `ASSETFERRY_USER_ID=100% "me" $HOME \`)
 	notes := b.schedule("photos", "--state", "the state.db", "--service", "a;b", "--allow-http", "--exclude", `100% "$HOME" ü/\o`)
@@ -266,8 +266,8 @@ func TestBucketToSandbox(t *testing.T) {
 	}
 }
 
-// TestStarted starts what systemd would, as far as that takes no system: the very command
-// line, in another folder and without our environment.
+// TestStarted starts the program as systemd would, as far as possible without it: with the exact
+// command line, in another folder and without our environment.
 func TestStarted(t *testing.T) {
 	b := newBench(t, "my library")
 	b.must(os.WriteFile(filepath.Join(b.dir, "photos", "harbour.txt"), []byte("harbour"), 0o600))
@@ -287,8 +287,8 @@ func TestStarted(t *testing.T) {
 	}
 }
 
-// TestCredentials has systemd pass secrets as files. What it reads in the unit is what it
-// would pass; that it does so takes a system that it runs.
+// TestCredentials verifies that systemd reads from the unit which secrets to pass as files. To pass
+// them needs a running systemd.
 func TestCredentials(t *testing.T) {
 	b := newBench(t, `it's 100% "our" $HOME; ü`)
 	program := filepath.Join(t.TempDir(), "assetferry")
@@ -323,7 +323,7 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// TestTimes has systemd read the times.
+// TestTimes verifies that systemd accepts the times of the schedule.
 func TestTimes(t *testing.T) {
 	b := newBench(t, "times")
 	b.configure("    token_command: sign\n", "")

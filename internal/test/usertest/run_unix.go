@@ -13,8 +13,8 @@ import (
 
 const unprivileged = 65534
 
-// Run runs a test in a new directory, and never as root: then it runs in a process of its
-// own, as another user. The test must be one that the test binary knows by its name alone.
+// Run runs a test in a new directory, and never as root: for root it starts a process as another
+// user. The test must be a top-level test of the test binary.
 func Run(t *testing.T, test func(t *testing.T, dir string)) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -43,7 +43,7 @@ func Run(t *testing.T, test func(t *testing.T, dir string)) {
 	}
 }
 
-// copyOfThisBinary puts the test binary where another user reaches it.
+// copyOfThisBinary copies the test binary to a place that another user can read.
 func copyOfThisBinary(t *testing.T, dir string) string {
 	t.Helper()
 	self, err := os.Executable()

@@ -1,6 +1,6 @@
 package words
 
-// rules are the words that are not used, in the order of subjects.
+// rules are the forbidden words, in the order of subjects.
 var rules = []rule{
 	// Objects, assets and their data.
 	{not: `journal(s|ed)?`, in: all, use: "state database, or state",
@@ -22,7 +22,7 @@ var rules = []rule{
 	{not: `describ(e|es|ed|ing) (anew|again|(its|their|the|an|every|each|all)? ?assets?)|described by it|describe[-_]again|redescribe`, in: all, use: "update the metadata of; --refresh-metadata",
 		finds: "describe its asset", passes: "a sidecar describes one image", unless: `enrich describe`},
 	{not: `origins?`, in: all, use: "metadata source; previous key",
-		// Elsewhere it is the origin of a URL.
+		// Elsewhere an origin is that of a URL.
 		only:  `^(README|state/|migrate/|internal/(metadata|mapping|report|event|explain|cli|test/(engine|exiftool|holdings))/)`,
 		finds: "the origin of a field", passes: "the same-origin policy, the original",
 		unless: `(same|cross|http|request|cors|allowed|null|foreign)[- ]origins?|header origin|origin (header|server)|allow-origin`},
@@ -168,8 +168,8 @@ var rules = []rule{
 		finds: "loss owner", passes: "lost update"},
 }
 
-// exceptions let a word stand where it is right. There are fewer than twenty, and a test fails
-// for one that is not needed.
+// exceptions allow a word where it is right. A test fails if there are twenty or more, or if one is
+// not needed.
 var exceptions = []exception{
 	{"internal/sandbox/answer/corrections.go", "address|maybe|perhaps", "words that a spelling checker knows"},
 	{"internal/outbound/*", "guard", "the dial guard keeps requests out of private networks; it is no safety check of a run"},

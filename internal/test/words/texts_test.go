@@ -37,7 +37,7 @@ const (
 
 var scopeNames = map[scope]string{inStrings: "strings", inHelp: "help", inTemplates: "templates", inIdentifiers: "identifiers", inComments: "comments", inNames: "names", inSQL: "sql"}
 
-// A text is everything of one scope in one file. Its units, such as literals or comments, are
+// A text contains all texts of one scope in one file. Its units, such as literals or comments, are
 // separated by a zero byte, so that no pattern matches across two of them.
 type text struct {
 	file  string
@@ -47,13 +47,13 @@ type text struct {
 	parts []part
 }
 
-// A part says where a piece of the body comes from.
+// A part records where a piece of the body comes from.
 type part struct {
 	offset, line int
-	name         string // the identifier as it is written, if it is one
+	name         string // the identifier as it is written, if the piece is one
 }
 
-// add appends a unit made of pieces that stand at these lines.
+// add appends a unit made of pieces with line numbers.
 func (t *text) add(pieces ...piece) {
 	for _, p := range pieces {
 		t.parts = append(t.parts, part{offset: t.body.Len(), line: p.line, name: p.name})
@@ -68,7 +68,7 @@ type piece struct {
 	name string
 }
 
-// at returns the line of an offset and the identifier that is there.
+// at returns the line of an offset in the body, and the identifier there, if any.
 func (t *text) at(offset int) (int, string) {
 	i, exact := slices.BinarySearchFunc(t.parts, offset, func(p part, o int) int { return p.offset - o })
 	if !exact {
@@ -120,7 +120,7 @@ func readTexts(root string) ([]*text, error) {
 	return texts, nil
 }
 
-// lower changes ASCII letters only, so that offsets stay.
+// lower converts ASCII letters only, so that offsets stay valid.
 func lower(s string) string {
 	b := []byte(s)
 	for i, c := range b {
@@ -131,7 +131,7 @@ func lower(s string) string {
 	return string(b)
 }
 
-// fileNames is the text of all names, each folder once.
+// fileNames returns the text of all names, each folder once.
 func fileNames(files []string) *text {
 	t := &text{file: ".", scope: inNames}
 	done := map[string]bool{}
@@ -148,7 +148,7 @@ func fileNames(files []string) *text {
 	return t
 }
 
-// textsOf reads one file. A file of another kind has no texts.
+// textsOf reads one file. It returns no texts for files of other kinds.
 func textsOf(root, name string) ([]*text, error) {
 	content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
 	if err != nil {
@@ -179,7 +179,7 @@ func textsOf(root, name string) ([]*text, error) {
 	return nil, nil
 }
 
-// scriptComments are the lines of a script that begin with a number sign.
+// scriptComments returns the lines of a script that begin with a number sign.
 func scriptComments(name, content string) []*text {
 	t := &text{file: name, scope: inComments}
 	line := 0
@@ -195,7 +195,7 @@ func scriptComments(name, content string) []*text {
 	return []*text{t}
 }
 
-// goTexts are the identifiers and comments of a Go file, and its strings if it is no test.
+// goTexts returns the identifiers and comments of a Go file, and its strings unless it is a test.
 func goTexts(name string, content []byte) ([]*text, error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, name, content, parser.ParseComments|parser.SkipObjectResolution)
@@ -230,10 +230,10 @@ func goTexts(name string, content []byte) ([]*text, error) {
 	return texts, nil
 }
 
-// keyword matches what only SQL has.
+// keyword matches text that only SQL has.
 var keyword = regexp.MustCompile(`\b(SELECT|INSERT|UPDATE|DELETE FROM|WHERE|JOIN|FROM|VALUES|CREATE|DROP|ALTER|ORDER BY|UNION|CASE WHEN|IS NULL|AND|SET|EXISTS) [a-z(@?]|\w+\.(asset|item|pair|run)\b`)
 
-// commentText is a comment without its slashes. Directives of tools have none.
+// commentText returns a comment without its slashes, and an empty string for directives of tools.
 func commentText(c string) string {
 	c = strings.TrimSuffix(strings.TrimPrefix(c, "/*"), "*/")
 	c, isLine := strings.CutPrefix(c, "//")
@@ -243,8 +243,8 @@ func commentText(c string) string {
 	return strings.TrimPrefix(c, " ")
 }
 
-// declared calls found for each identifier that a file declares; what it only uses is declared
-// elsewhere, or belongs to a library.
+// declared calls found for each identifier that a file declares. An identifier that it only uses is
+// declared elsewhere, or belongs to a library.
 func declared(file *ast.File, found func(*ast.Ident)) {
 	found(file.Name)
 	names := func(ids []*ast.Ident) {
@@ -289,8 +289,8 @@ func declared(file *ast.File, found func(*ast.Ident)) {
 	})
 }
 
-// stringsOf calls found for each string of a file, with literals that are added up as one. What
-// is no literal in between is an ellipsis.
+// stringsOf calls found for each string of a file; concatenated literals are one string, with an
+// ellipsis for other operands.
 func stringsOf(file *ast.File, line func(token.Pos) int, found func([]piece)) {
 	var inspect func(ast.Node)
 	var gather func(ast.Expr) []piece

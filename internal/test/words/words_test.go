@@ -1,5 +1,5 @@
-// Package words holds the vocabulary of assetferry: the words that its texts and names do not
-// use, and those to use instead.
+// Package words tests the vocabulary of assetferry: the words that its texts and names must not
+// use, each with a replacement.
 package words
 
 import (
@@ -31,19 +31,19 @@ var (
 
 // A rule forbids a pattern in some scopes.
 type rule struct {
-	not    string // what is forbidden: a regular expression over text in lower case; a space is any white space
+	not    string // the forbidden words: a regular expression over text in lower case; a space matches any white space
 	in     scope
 	use    string // what to write instead
-	finds  string // a text in which the rule finds something
-	passes string // a text in which it finds nothing
-	unless string // a match inside a match of this is none
-	cased  bool   // compare with the text as it is written
-	only   string // the files that the rule is for, a regular expression over their paths; empty: all
+	finds  string // a text in which the rule has a finding
+	passes string // a text in which it has none
+	unless string // a match inside a match of this is no finding
+	cased  bool   // match the text as it is written
+	only   string // the files that the rule applies to, a regular expression over their paths; empty: all
 
 	paths *regexp.Regexp
 
 	pattern, exempt *regexp.Regexp
-	literals        []string // a text with a match contains one of these; none: it may have any text
+	literals        []string // a text with a match contains one of these; none: any text may match
 }
 
 // compile prepares the expressions. Words are matched whole: letters must not adjoin a match.
@@ -60,8 +60,8 @@ func (r *rule) compile() {
 	}
 }
 
-// literals returns literals of which every match of an expression contains one, or nil. They spare
-// most texts the slow comparison.
+// literals returns literals of which every match of an expression contains one, or nil. They avoid
+// the slow comparison for most texts.
 func literals(e *syntax.Regexp) []string {
 	switch e.Op {
 	case syntax.OpLiteral:
@@ -93,7 +93,7 @@ func literals(e *syntax.Regexp) []string {
 	return nil
 }
 
-// find returns where the pattern is in a text that is given as written and in lower case.
+// find returns the offsets of the matches in a text, given as written and in lower case.
 func (r *rule) find(body, lower string) [][]int {
 	s := lower
 	if r.cased {
@@ -120,7 +120,7 @@ func (r *rule) find(body, lower string) [][]int {
 	return found
 }
 
-// exempted says whether a match is inside a match of unless, in the same unit.
+// exempted reports whether a match is inside a match of unless, in the same unit.
 func (r *rule) exempted(s string, m []int) bool {
 	if r.exempt == nil {
 		return false
@@ -140,7 +140,7 @@ func (r *rule) exempted(s string, m []int) bool {
 	return false
 }
 
-// A finding is a forbidden word in a text.
+// A finding is an occurrence of a forbidden word in a text.
 type finding struct {
 	rule  *rule
 	scope scope
@@ -168,7 +168,7 @@ func findings(rules []rule, texts []*text) []finding {
 		})
 	}
 	if err := g.Wait(); err != nil {
-		panic(err) // none of them returns one
+		panic(err) // the functions return no error
 	}
 	all := slices.Concat(found...)
 	slices.SortStableFunc(all, func(a, b finding) int {
@@ -198,8 +198,8 @@ func (r *rule) findings(t *text) []finding {
 	return found
 }
 
-// An exception lets a file use words. File may be a pattern of path.Match; words are separated
-// by bars.
+// An exception allows words in a file. File may be a pattern of path.Match; words are separated by
+// bars.
 type exception struct {
 	file, words string
 	why         string
@@ -244,13 +244,13 @@ func TestWords(t *testing.T) {
 	}))
 }
 
-// backlog is the number of findings by scope that are still to be reworded. It only gets smaller: a
-// scope that is not in it has none.
+// backlog is the number of remaining findings by scope. It only gets smaller: a scope that is not
+// in it has none.
 var backlog = map[string]int{
-	"comments": 1452,
+	"comments": 924,
 }
 
-// withoutBacklog drops the findings of scopes that have no more of them than their backlog.
+// withoutBacklog removes the findings of scopes with no more findings than their backlog.
 func withoutBacklog(t *testing.T, found []finding) []finding {
 	t.Helper()
 	count := map[string]int{}
@@ -265,7 +265,7 @@ func withoutBacklog(t *testing.T, found []finding) []finding {
 	return slices.DeleteFunc(found, func(f finding) bool { return count[scopeNames[f.scope]] <= backlog[scopeNames[f.scope]] })
 }
 
-// report fails for each finding, and prints counts if they are asked for.
+// report fails the test for each finding, and prints counts if flags ask for them.
 func report(t *testing.T, found []finding) {
 	t.Helper()
 	if *byPattern {
@@ -286,7 +286,7 @@ func report(t *testing.T, found []finding) {
 	}
 }
 
-// counts prints how many findings each key has, the most first, by scope.
+// counts prints the number of findings of each key, the largest first, by scope.
 func counts(t *testing.T, found []finding, key func(finding) string) {
 	t.Helper()
 	total, byScope := map[string]int{}, map[string]map[string]int{}
@@ -319,7 +319,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestExceptions holds their number and their reasons.
+// TestExceptions verifies that there are few exceptions, and that each has a reason.
 func TestExceptions(t *testing.T) {
 	if len(exceptions) >= 20 {
 		t.Errorf("there are %d exceptions, and fewer than 20 are allowed", len(exceptions))
@@ -331,7 +331,7 @@ func TestExceptions(t *testing.T) {
 	}
 }
 
-// TestTexts holds what is read of Go files, and that lines are right.
+// TestTexts verifies which texts of a Go file are read, and that their lines are right.
 func TestTexts(t *testing.T) {
 	const source = `package sample
 
