@@ -61,7 +61,7 @@ func (f file) oldURLTemplate(node ast.Node) (*oldurl.Template, error) {
 	}
 	t, err := oldurl.ParseTemplate(text, widths)
 	if mistake, ok := errors.AsType[*oldurl.TemplateError](err); ok {
-		return nil, f.ErrorIn(template, mistake.At, mistake.Msg+"; see assetferry help redirects")
+		return nil, f.ErrorIn(template, mistake.At, mistake.Msg+" (see assetferry help redirects)")
 	}
 	return t, err
 }

@@ -47,14 +47,14 @@ func (e *Error) Hint() string {
 	case ErrUnwritable:
 		return "let this user write the file and its folder, or name another file with --state"
 	case ErrEmptied:
-		return "restore the backup as assetferry help state describes. Without a backup, delete the empty file: a new state database is created, and existing assets are found and not uploaded again"
+		return "restore the backup. Without a backup, delete the empty file: a new state database is created, and existing assets are found and not uploaded again (see assetferry help state)"
 	case ErrDisk:
 		return "check the system log for errors of that disk or share; when it works, run the same command again: nothing is lost, and uploads in progress are checked"
 	}
 	if errors.Is(e.Err, ErrChangedPages) || errors.Is(e.Err, ErrBadSums) {
-		return "if you restored the backup, or opened the file with another program: assetferry state takeover; if not, assetferry help state describes how to restore the backup; the file was not changed"
+		return "the file was not changed. If you did not restore the backup or open the file with another program, restore the backup (see assetferry help state). Otherwise, take it over:\n  assetferry state takeover"
 	}
-	return "assetferry help state describes how to restore the backup; the file was not changed"
+	return "restore the backup (see assetferry help state); the file was not changed"
 }
 
 // Classify says what kind of trouble an error of the driver or the file system is,

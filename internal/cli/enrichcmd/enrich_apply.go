@@ -93,7 +93,7 @@ func UndoEnrichment(ctx context.Context, f *command.Factory, dest *command.Desti
 	began := time.Now()
 	switch {
 	case run.Command != "apply":
-		return exit.With(exit.CodeError, fmt.Errorf("run %s of enrich %s changed no assets", run.ID, run.Command), "to list the runs: assetferry runs")
+		return exit.With(exit.CodeError, fmt.Errorf("run %s of enrich %s changed no assets", run.ID, run.Command), "list the runs:\n  "+f.Again("runs", nil))
 	case run.Destination != dest.Identity():
 		return command.OtherDestination(run.ID, run.Destination, dest)
 	}

@@ -102,7 +102,7 @@ func runVerify(ctx context.Context, f *command.Factory, level string, sample int
 	}
 	switch {
 	case verified == 0:
-		return exit.With(exit.CodeNoSuch, errors.New("nothing was uploaded yet, so there is nothing to verify"), "run assetferry migrate first")
+		return exit.With(exit.CodeNoSuch, errors.New("nothing was uploaded yet, so there is nothing to verify"), "upload something first:\n  "+f.Again("migrate", []string{"SOURCE"}))
 	case worst.code == exit.CodeDone:
 		f.Out.Next("Show the report:", f.Again("report", nil))
 		return nil

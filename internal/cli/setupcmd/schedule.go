@@ -203,7 +203,7 @@ func writeUnit(f *command.Factory, path, text string) error {
 // ScheduleIsForUnix refuses Windows, which has neither systemd nor cron.
 func ScheduleIsForUnix() error {
 	if runtime.GOOS == "windows" {
-		return exit.With(exit.CodeError, errors.New("schedule supports systemd and cron, and Windows has neither"), "let the Task Scheduler start assetferry sync")
+		return exit.With(exit.CodeError, errors.New("schedule supports systemd and cron, and Windows has neither"), "add this command, with its source, to the Task Scheduler:\n  assetferry sync SOURCE")
 	}
 	return nil
 }

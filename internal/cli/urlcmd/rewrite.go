@@ -136,7 +136,7 @@ func rewriteFiles(ctx context.Context, f *command.Factory, cmd *cobra.Command, a
 	f.CloseLater(redirects.Close)
 	r, err := rewrite.New(redirects, redirects.Old(), slices.Concat(redirects.Assets().Current(), redirects.Others()))
 	if err != nil {
-		return exit.Usage(err, "rewrite the files in parts: --map with a part of the map that assetferry urls writes")
+		return exit.Usage(err, "split the redirect map, and rewrite the files once for each part, with --map FILE. To write the map:\n  assetferry urls --output urls.tsv")
 	}
 	w := &rewriting{Factory: f, job: job}
 	w.session = rewrite.NewSession(r, f.Summary.Rewritten, w)

@@ -284,7 +284,7 @@ func choosePair(ctx context.Context, f *command.Factory, cmd *cobra.Command, sto
 		return state.Pair{}, state.Run{}, severalPairs(found)
 	case source != "":
 		return state.Pair{}, state.Run{}, exit.With(exit.CodeNoSuch, fmt.Errorf("--source %s: the state database has no asset of that source", ui.Sanitize(source)),
-			"assetferry status shows the sources")
+			"list the sources:\n  "+cmdline.Line("status", cmdline.WithValue("state", store.Path())))
 	}
 	return state.Pair{}, state.Run{}, nil // there is no asset
 }
