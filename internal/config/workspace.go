@@ -91,7 +91,7 @@ func (s *Settings) sourceSet() (set, error) {
 // completeSource is an error for missing credentials.
 func (s *Settings) completeSource(name string, named bool, n Named, c set) error {
 	if named && c.environment.IsZero() {
-		return s.wrong(inDestination(name, ""), fmt.Sprintf("destination %q names no environment, which is needed to read it", name), "add its ID as environment")
+		return s.wrong(inDestination(name, ""), fmt.Sprintf("destination %q has no environment ID, which is required to read from it", name), "add its ID as environment")
 	}
 	var missing []string
 	if n.URL == "" {

@@ -24,7 +24,7 @@ var (
 
 	// An ErrDamaged may have one of these reasons: pages are not as they were written, or their
 	// checksums are not.
-	ErrChangedPages = errors.New("the disk may have changed a bit; or another program, such as sqlite3, opened it after a run was killed, or wrote to it")
+	ErrChangedPages = errors.New("the disk may have changed a bit, or another program, such as sqlite3, wrote to it or opened it after a run was killed")
 	ErrBadSums      = errors.New("the stored checksums of its pages are damaged")
 )
 

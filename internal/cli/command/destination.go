@@ -280,7 +280,7 @@ func Trusting(caFile string) (*tls.Config, error) {
 		pool = x509.NewCertPool()
 	}
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, exit.Usage(fmt.Errorf("--ca-file %s has no certificate", caFile), "the file needs certificates in PEM format")
+		return nil, exit.Usage(fmt.Errorf("--ca-file %s contains no certificate", caFile), "the file needs certificates in PEM format")
 	}
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
 }

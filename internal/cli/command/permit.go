@@ -259,7 +259,7 @@ func (f *Factory) requestApproval(dest *Destination, need config.Requirement, s 
 	if _, err := approval.ParseRequest(text); err != nil {
 		return fmt.Errorf("write approval request: %w", err)
 	}
-	if err := MayReplaceWith(o.request, RequestFlag, "approval request", approval.IsRequest); err != nil {
+	if err := MayReplaceWith(o.request, RequestFlag, "an approval request", approval.IsRequest); err != nil {
 		return err
 	}
 	if err := WriteNew(o.request, true, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {

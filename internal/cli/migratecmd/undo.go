@@ -173,8 +173,12 @@ func findUndone(ctx context.Context, f *command.Factory, s *endpoints, o undoOpt
 	case err != nil:
 		return undone, err
 	case undone.Undoes != 0:
+		first, err := s.store.UndoneRun(ctx, undone)
+		if err != nil {
+			return undone, err
+		}
 		return undone, exit.With(exit.CodeError, fmt.Errorf("run %s is an undo, and cannot be undone", undone.ID),
-			"restore the assets from Trash, or upload the objects again:\n  "+f.Again("migrate", f.SourceArgument(undone.Pair.Source)))
+			"restore the assets from Trash, or upload the objects again:\n  "+outcome.CommandOf(f, first, nil))
 	case undone.Pair.Destination != s.dest.Identity():
 		return undone, command.OtherDestination(undone.ID, undone.Pair.Destination, s.dest)
 	}

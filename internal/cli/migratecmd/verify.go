@@ -155,7 +155,11 @@ func reportMissing(ctx context.Context, f *command.Factory, store *state.Store, 
 	all := func(_ *string, r *migrate.Rules) { r.Include, r.FilesFrom, r.Limit = nil, nil, 0 }
 	step := outcome.NextStep{Why: "Upload " + rest + ":", Command: outcome.CommandOf(f, run, all)}
 	if run.Undoes != 0 {
-		step.Why, step.Command = "Upload "+rest+" with assetferry migrate, without --include, --files-from and --limit.", ""
+		undone, err := store.UndoneRun(ctx, run)
+		if err != nil {
+			return verdict{}, err
+		}
+		step.Command = outcome.CommandOf(f, undone, all)
 	}
 	return verdict{exit.CodeItems, step}, nil
 }

@@ -82,7 +82,7 @@ database. Schedule never replaces a unit of another configuration.
 
 func writeSchedule(ctx context.Context, f *command.Factory, cmd *cobra.Command, source string, o scheduleOptions) error {
 	if f.Out.JSON() {
-		return exit.Usage(errors.New("schedule prints a unit or a cron line, and has no JSON"), "omit --json")
+		return exit.Usage(errors.New("schedule does not support --json: it prints a unit or a cron line"), "omit --json")
 	}
 	if err := ScheduleIsForUnix(); err != nil {
 		return err

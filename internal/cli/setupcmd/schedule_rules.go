@@ -39,7 +39,7 @@ func refuseSingleRunFlags(cmd *cobra.Command) error {
 	}
 	for _, name := range staying {
 		if cmd.Flags().Changed(name) {
-			return exit.Usage(fmt.Errorf("--%s keeps sync running, but a scheduled sync must end", name), "omit it here, or write your own service that starts assetferry sync --"+name)
+			return exit.Usage(fmt.Errorf("--%s keeps sync running, but a scheduled sync must end", name), "omit it here, or write your own service for sync --"+name)
 		}
 	}
 	if name, _ := cmd.Flags().GetString("files-from"); name == "-" {

@@ -94,7 +94,7 @@ fragments, see assetferry help rewrite.
 	return c
 }
 
-// contradiction returns an error for flags that exclude each other.
+// contradiction returns an error for flags that cannot be used together.
 func (j rewriteJob) contradiction(cmd *cobra.Command, args []string, json bool) error {
 	stdin := slices.Contains(args, "-")
 	switch {
@@ -112,14 +112,14 @@ func (j rewriteJob) contradiction(cmd *cobra.Command, args []string, json bool) 
 	if j.restore != "" {
 		for _, name := range []string{"map", "old-prefix", "run", "source", "all", "unused", "changes"} {
 			if cmd.Flags().Changed(name) {
-				return exit.Usage(fmt.Errorf("--restore and --%s exclude each other", name), "remove one of them")
+				return exit.Usage(fmt.Errorf("--restore and --%s cannot be used together", name), "remove one of them")
 			}
 		}
 	}
 	if j.mapFile != "" {
 		for _, name := range []string{"old-prefix", "run", "source"} {
 			if cmd.Flags().Changed(name) {
-				return exit.Usage(fmt.Errorf("--map and --%s exclude each other: the map replaces the state database", name), "remove one of them")
+				return exit.Usage(fmt.Errorf("--map and --%s cannot be used together: the map replaces the state database", name), "remove one of them")
 			}
 		}
 	}

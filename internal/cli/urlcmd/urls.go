@@ -98,7 +98,7 @@ difference.
 	return c
 }
 
-// contradiction returns an error for flags that exclude each other.
+// contradiction returns an error for flags that cannot be used together.
 func (j urlsJob) contradiction(cmd *cobra.Command, json bool) error {
 	others, what := []string{"sample", "all", "concurrency"}, "needs --check"
 	if j.check {
@@ -241,7 +241,7 @@ func printTaken(f *command.Factory, t redirect.Tally) {
 func printUnlisted(f *command.Factory, rules []*oldurl.Template) {
 	for _, r := range rules {
 		if !r.CanList() {
-			f.Out.Notef("Not listed: %s has no widths; assetferry rewrite recognizes its URLs.", ui.Sanitize(r.String()))
+			f.Out.Notef("Not listed: %s has no widths; rewrite recognizes its URLs.", ui.Sanitize(r.String()))
 		}
 	}
 }
