@@ -82,7 +82,7 @@ func (f *Factory) printRoom(path string) {
 	}
 	if say := scarceRoom(free, size); say != "" {
 		f.Out.Notef("%s", say)
-		f.Out.Notef("Try: free some space, or choose another disk with --state")
+		f.Out.Notef("Try: free some space, or use another disk with --state")
 	}
 }
 

@@ -234,7 +234,7 @@ func nextOfEnrichment(f *command.Factory, r enrich.Result) {
 	case r.States[enrichment.Failed]+r.States[enrichment.Planned] > 0:
 		printRepeat(f)
 	case r.States[enrichment.Applied] > 0:
-		f.Out.Notef("To undo this run: %s", cmdline.Line("undo", append(keptFlags(f, false, nil), "--run", r.Run.ID)))
+		f.Out.Notef("To undo this run:\n  %s", cmdline.Line("undo", append(keptFlags(f, false, nil), "--run", r.Run.ID)))
 		printNext(f, "enrich audit", nil)
 	case r.States[enrichment.Undone] > 0:
 		printNext(f, "enrich proposals", nil, "--only", "undone")

@@ -205,7 +205,7 @@ func serveSandbox(ctx context.Context, f *command.Factory, o sandboxOptions) err
 			f.Out.Notef("Token URL of the AI content service: %s%s", words.url, words.tokenPath)
 		}
 	}
-	f.Out.Notef("To stop the sandbox: %s", stopHint(o.data))
+	f.Out.Notef("To stop the sandbox:\n  %s", stopHint(o.data))
 	stopBoth := run.stop
 	if err := announce(f, url, words.url, credentials); err != nil { // the shell continues after this
 		return errors.Join(err, stopBoth())

@@ -110,7 +110,7 @@ running, stop does nothing and succeeds.
 			}
 			f.Out.Notef("The sandbox at %s has stopped.", control.URL)
 			if exported, _ := f.Lookup("ASSETFERRY_URL"); exported == control.URL {
-				f.Out.Notef("The variables of this shell still refer to it, and override a configuration file. To remove them: %s", unsetSandbox)
+				f.Out.Notef("The variables of this shell still refer to it, and override a configuration file. To remove them:\n  %s", unsetSandbox)
 			}
 			return nil
 		}),

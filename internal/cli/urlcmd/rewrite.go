@@ -314,7 +314,7 @@ func (w *rewriting) printResult(args []string, redirects rewrite.Redirects) erro
 		return err
 	}
 	if c.Changed > 0 && !w.job.write && args[0] != "-" {
-		w.Out.Notef("Nothing was written. To replace the files, add --write; it keeps the originals")
+		w.Out.Notef("Nothing was written. To replace the files, add --write; it keeps the originals.")
 	}
 	w.printBackup()
 	if w.job.mapFile == "" && c.Replaced+c.Current > 0 {
