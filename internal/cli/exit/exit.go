@@ -147,9 +147,9 @@ func failureOf(err error) Failure {
 	case errors.Is(err, state.ErrPruned):
 		f.Code, f.Hint = CodeNoSuch, "keep_runs limits how long the items of runs are kept. Trash the assets by hand; to list those that the run created:\n  assetferry urls --run ID"
 	case errors.Is(err, state.ErrForeign):
-		f.Hint = "the file was not changed. Name another file with --state, or restore the backup of the state database (see assetferry help state)"
+		f.Hint = "name another file with --state, or restore the backup of the state database (see assetferry help state). The file was not changed"
 	case errors.Is(err, state.ErrNewer):
-		f.Hint = "the file was not changed. Use the version of assetferry that wrote it, or a later one"
+		f.Hint = "use the version of assetferry that wrote it, or a later one. The file was not changed"
 	case errors.Is(err, datadir.ErrInUse):
 		f.Code, f.Hint = CodeInUse, "another process runs this sandbox. To show its URL, or to stop it:\n  assetferry sandbox status --data DIR\n  assetferry sandbox stop --data DIR"
 	}

@@ -80,6 +80,7 @@ var allowed = map[string][]string{
 	"internal/runstatus":           {"migrate", "state", "internal/clock", "internal/event", "internal/metrics", "internal/notify", "internal/report", "internal/ui"},
 	"internal/explain":             {"migrate", "state", "sources", "internal/clock", "internal/config", "internal/event", "internal/flagname", "internal/mapping", "internal/metadata", "internal/oldurl", "internal/redirect", "internal/runstatus", "internal/ui"},
 	"internal/schedule":            {"migrate", "state", "internal/config", "internal/hint", "internal/shell", "internal/ui"},
+	"internal/private":             {"internal/shell"},
 	"state/ownership":              {"state/disk", "internal/mount", "internal/private", "internal/shell"},
 	"state/enrichment":             {"state"},
 	"state/pagesums":               {"state/disk"},
