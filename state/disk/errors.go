@@ -52,7 +52,7 @@ func (e *Error) Hint() string {
 		return "check the system log for errors of that disk or share; when it works, run the same command again: nothing is lost, and uploads in progress are checked"
 	}
 	if errors.Is(e.Err, ErrChangedPages) || errors.Is(e.Err, ErrBadSums) {
-		return "restore the backup (see assetferry help state); the file was not changed. If you restored the backup already, or opened the file with another program, take it over instead:\n  assetferry state takeover"
+		return "restore the backup (see assetferry help state); the file was not changed. If you restored the backup already, or opened the file with another program, take over the state database instead:\n  assetferry state takeover"
 	}
 	return "restore the backup (see assetferry help state); the file was not changed"
 }

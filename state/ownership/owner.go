@@ -133,7 +133,7 @@ func (e *InUseError) Is(target error) bool { return target == ErrInUse }
 // Hint is the next step.
 func (e *InUseError) Hint() string {
 	if e.Elsewhere {
-		return "if that process is still running, wait until it ends. If it ended without closing the file, take it over:\n  assetferry state takeover --state " + shell.Word(e.Path)
+		return "if that process is still running, wait until it ends. If it ended without closing the file, take over the state database:\n  assetferry state takeover --state " + shell.Word(e.Path)
 	}
 	return "wait until the other process ends; two at once would upload everything twice"
 }
@@ -157,5 +157,5 @@ func (e *DistrustError) Is(target error) bool { return target == ErrDistrust }
 
 // Hint is the next step.
 func (e *DistrustError) Hint() string {
-	return "make sure that no other process uses it, then take it over; existing assets are found and not uploaded again:\n  assetferry state takeover --state " + shell.Word(e.Path)
+	return "make sure that no other process uses it, then take over the state database; existing assets are found and not uploaded again:\n  assetferry state takeover --state " + shell.Word(e.Path)
 }

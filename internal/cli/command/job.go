@@ -63,7 +63,7 @@ func (f *Factory) missingSource(cmd *cobra.Command) error {
 	if len(jobs) == 0 {
 		return exit.Usage(fmt.Errorf("%s: SOURCE is missing", cmd.Name()), "name a source, or a job of the configuration with --job. To show the usage:\n  "+cmd.CommandPath()+" --help")
 	}
-	hint := fmt.Sprintf("name a source, or choose a job; to make a job the default, set default_job: NAME in %s:", f.Settings.File)
+	hint := fmt.Sprintf("name a source, or choose a job (default_job: NAME in %s makes one the default):", f.Settings.File)
 	for _, job := range jobs {
 		hint += "\n  " + f.Again(cmd.Name(), nil, "--job", job)
 	}
