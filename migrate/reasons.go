@@ -45,13 +45,13 @@ var (
 	ReasonUnchanged       = define(definition{code: "unchanged", text: "unchanged since the last run"})
 	ReasonMetadataMissing = define(definition{code: "metadata_missing", text: "uploaded, but its metadata is not written yet"})
 	ReasonNeedsSync       = define(definition{code: "needs_sync", text: "content changed; migrate does not replace assets", missed: true,
-		remedy: "run assetferry sync to replace it"})
+		remedy: "run sync to replace it"})
 	ReasonIdenticalAsset    = define(definition{code: "identical_asset", text: "an asset with identical content exists"})
 	ReasonIdenticalObject   = define(definition{code: "identical_object", text: "content is identical to that of another object; both share one asset"})
 	ReasonSameNameAndSize   = define(definition{code: "same_name_and_size", text: "an asset with the same name and size exists"})
 	ReasonNameExistsCreated = define(definition{code: "name_exists_created", text: "another asset has the same name; uploaded next to it"})
 	ReasonNotAtDestination  = define(definition{code: "not_at_destination", text: "not at the destination; adopt uploads nothing", missed: true,
-		remedy: "run assetferry migrate to upload it"})
+		remedy: "run migrate to upload it"})
 	ReasonNotApproved = define(definition{code: "not_approved", text: "not in the approved plan", missed: true,
 		remedy: "write a new plan with assetferry plan {output}, and have it approved"})
 	ReasonChangedSinceApproval = define(definition{code: "changed_since_approval", text: "changed since the plan was approved", missed: true,

@@ -362,7 +362,7 @@ func TestNewBackupInItsPlace(t *testing.T) {
 func wantTakeover(t *testing.T, path string, writes int) {
 	t.Helper()
 	_, err := Open(t.Context(), path)
-	if e, ok := errors.AsType[*disk.Error](err); !ok || e.Kind != disk.ErrDamaged || !strings.Contains(e.Hint(), "another program: assetferry state takeover") {
+	if e, ok := errors.AsType[*disk.Error](err); !ok || e.Kind != disk.ErrDamaged || !strings.Contains(e.Hint(), "\n  assetferry state takeover") {
 		t.Errorf("got %v, want that it may be damaged, and what to do if it is not", err)
 	}
 	must(t, Takeover(t.Context(), path))

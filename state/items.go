@@ -158,7 +158,7 @@ func (t *textOrNull) Scan(value any) error {
 	case string:
 		*t = textOrNull(value)
 	default:
-		return fmt.Errorf("%T is no text", value)
+		return fmt.Errorf("%T is not text", value)
 	}
 	return nil
 }

@@ -24,9 +24,9 @@ func (e *Error) Hint() string {
 	case e.auth:
 		return "check the credentials"
 	case errors.Is(e.Err, ErrNoUsage):
-		return "check the user ID, which is the sub claim of the tokens; to list the active users: assetferry ai usage. A service may omit a user without usage: start the first run without --max-credits"
+		return "check the user ID, which is the sub claim of the tokens. A service may omit a user without usage: start the first run without --max-credits. To list the active users:\n  assetferry ai usage"
 	case e.final:
-		return "check the URL of the service; to compare its endpoints: assetferry doctor"
+		return "check the URL of the service, and compare its endpoints:\n  assetferry doctor"
 	case e.Err != nil:
 		return outbound.Hint(e.Err, e.where)
 	}
@@ -41,11 +41,11 @@ func (e *Error) hintOfCode() string {
 	code := strings.ToLower(e.Code)
 	switch {
 	case e.isCredits():
-		return "the environment has no credits left: wait for the next period or extend the plan; to list the usage: assetferry ai usage"
+		return "the environment has no credits left: wait for the next period or extend the plan. To show the usage:\n  assetferry ai usage"
 	case e.isModel():
-		return "the model does not exist: choose another one with --ai-model; to list the models: assetferry ai models"
+		return "the model does not exist: choose another one with --ai-model. To list the models:\n  assetferry ai models"
 	case e.isContext():
-		return "the context does not exist; to list the contexts: assetferry ai contexts ls"
+		return "the context does not exist. To list the contexts:\n  assetferry ai contexts ls"
 	case len(e.FlaggedCategories()) > 0, code == "moderation-flagged":
 		return "moderation rejects this content: check it, and write this text yourself"
 	case code == "unknown-compatibility-version":

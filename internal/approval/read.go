@@ -67,7 +67,7 @@ func (e *Error) Unwrap() error { return e.Err }
 func (e *Error) Hint() string {
 	switch {
 	case errors.Is(e, ErrNoFile), errors.Is(e, ErrNoPlan):
-		return "write a plan into a file: assetferry plan SOURCE --output FILE"
+		return "write a plan to a file:\n  assetferry plan SOURCE --output FILE"
 	case errors.Is(e, ErrVersion):
 		return "use the version of assetferry that wrote the file, or write a new plan"
 	case errors.Is(e, ErrChanged):

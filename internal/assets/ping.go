@@ -11,7 +11,7 @@ const pingTimeout = 10 * time.Second
 // Ping makes the first contact: whether the service is there and accepts our
 // token. Whoever waits for it is a person, so it gives up within ten seconds.
 func (c *Client) Ping(ctx context.Context) error {
-	return c.ping(ctx, "first contact", "/categories")
+	return c.ping(ctx, "first request", "/categories")
 }
 
 // PingAdmin asks whether our token may call the routes for administrators, in the way

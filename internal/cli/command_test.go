@@ -140,7 +140,7 @@ func TestSilentService(t *testing.T) {
 	if n := <-asked; n != 1 {
 		t.Errorf("it asked %d times", n)
 	}
-	if text := p.stderr.String(); !strings.Contains(text, "first contact") || !strings.Contains(text, "\nTry: ") {
+	if text := p.stderr.String(); !strings.Contains(text, "no response from") || !strings.Contains(text, "\nTry: ") {
 		t.Errorf("it says: %s", text)
 	}
 }

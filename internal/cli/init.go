@@ -157,7 +157,7 @@ func (o initOptions) fill(cmd *cobra.Command, w *wizard.Wizard, asks bool) error
 			continue
 		}
 		if err := w.SetAccess(key, *value); err != nil {
-			return exit.Usage(fmt.Errorf("--%s: %w", flagname.Of(key), err), "assetferry init --help")
+			return exit.Usage(fmt.Errorf("--%s: %w", flagname.Of(key), err), "show the usage:\n  assetferry init --help")
 		}
 	}
 	return o.fillJob(cmd, w, asks)

@@ -135,7 +135,7 @@ func mistakesAreUsage(c *cobra.Command) {
 	case c.Name() == "help":
 		c.Args = usageArgs(func(cmd *cobra.Command, args []string) error {
 			if found, _, err := cmd.Root().Find(args); err != nil || found == cmd.Root() && len(args) > 0 {
-				return exit.Usage(fmt.Errorf("there is no command and no topic %q%s", strings.Join(args, " "), didYouMean(args[0], namesBelow(cmd.Root()))), "assetferry help lists them")
+				return exit.Usage(fmt.Errorf("there is no command and no topic %q%s", strings.Join(args, " "), didYouMean(args[0], namesBelow(cmd.Root()))), "list the commands and topics:\n  assetferry help")
 			}
 			return nil
 		})
@@ -159,7 +159,7 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 			return s
 		}
 		if err != nil {
-			return exit.Usage(err, cmd.CommandPath()+" --help shows the usage")
+			return exit.Usage(err, "show the usage:\n  "+cmd.CommandPath()+" --help")
 		}
 		return nil
 	}

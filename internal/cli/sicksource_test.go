@@ -85,7 +85,7 @@ func TestUnhealthySource(t *testing.T) {
 			for n := range 15 {
 				tree{fmt.Sprintf("%03d.jpg", n): fmt.Sprintf("anything but a picture, %d", n)}.write(t, filepath.Join(a.dir, "src"))
 			}
-		}, nil, exit.CodeSafetyCheck, "15 of 15 changed objects that were read have another type than their names say"},
+		}, nil, exit.CodeSafetyCheck, "15 of 15 changed objects that were read have a type that does not match their names"},
 		"changed all over": {func(t *testing.T, a arrived) {
 			for n := range 21 {
 				a.write(t, n, "changed")

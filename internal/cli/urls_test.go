@@ -81,7 +81,7 @@ func TestURLsOfUnknownPrivacy(t *testing.T) {
 	if strings.Contains(stdout, "one.jpg") || !strings.Contains(stdout, "two.txt") {
 		t.Errorf("got %s", stdout)
 	}
-	wantIn(t, stderr, "Omitted: 1 URL in categories of unknown privacy", "Try: assetferry verify")
+	wantIn(t, stderr, "Omitted: 1 URL in categories of unknown privacy", "Try: check the categories:\n  assetferry verify")
 	stdout, _ = b.ferry(exit.CodeDone, "urls", "--json")
 	wantIn(t, stdout, `"urls":1,"verified":0,"omitted":{"privacy_unknown":1}`)
 	b.ferry(exit.CodeDone, "verify")

@@ -41,7 +41,7 @@ func (s *Settings) AI() (AIService, error) {
 	case s.AIURL == "":
 		return AIService{}, &UsageError{
 			Msg:  "no AI content service is configured",
-			Hint: "set ASSETFERRY_AI_URL or --ai-url, or use --to sandbox for a test; see assetferry help enrich",
+			Hint: "set ASSETFERRY_AI_URL or --ai-url, or use --to sandbox for a test (see assetferry help enrich)",
 		}
 	}
 	if err := checkURL(s.AIURL, s.AllowHTTP); err != nil {

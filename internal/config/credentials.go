@@ -127,7 +127,7 @@ func (s *Settings) credentials(name string, n Named) (set, error) {
 	if !first.opens() && second.opens() {
 		if !first.environment.IsZero() && !second.environment.IsZero() {
 			return set{}, &UsageError{
-				Msg:  fmt.Sprintf("the environment is given by %s, but the credentials by %s, which means an environment of its own", first.environment.Origin, second.place),
+				Msg:  fmt.Sprintf("the environment ID comes from %s, but the credentials come from %s, which needs an environment ID of its own", first.environment.Origin, second.place),
 				Hint: fmt.Sprintf("unset %s, or also set its credentials", first.environment.Origin),
 			}
 		}

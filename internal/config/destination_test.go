@@ -70,7 +70,7 @@ func TestDestination(t *testing.T) {
 		{"the destination beats the rest of the file", "to: prod" + twoDestinations, nil, map[string]string{"PROD_KEY": "prod-key"}, "prod https://prod.example.com prod-env prod-key prod-workspace ckbox assetferry"},
 		{"gaps are filled", twoDestinations, to("bare"), credentials(), "bare https://bare.example.com my-env my-key file-workspace ckbox assetferry"},
 		{"gaps that are not", twoDestinations, to("bare"), nil, "assetferry.yaml:9:3: destination \"bare\" has no credentials: ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY not set"},
-		{"the key of another environment", "to: prod" + twoDestinations, nil, map[string]string{"ASSETFERRY_ENVIRONMENT_ID": "my-env", "PROD_KEY": "k"}, "the environment is given by ASSETFERRY_ENVIRONMENT_ID, but the credentials by destination \"prod\", which means an environment of its own"},
+		{"the key of another environment", "to: prod" + twoDestinations, nil, map[string]string{"ASSETFERRY_ENVIRONMENT_ID": "my-env", "PROD_KEY": "k"}, "the environment ID comes from ASSETFERRY_ENVIRONMENT_ID, but the credentials come from destination \"prod\", which needs an environment ID of its own"},
 		{"unknown name", twoDestinations, to("pord"), nil, "there is no destination \"pord\"; did you mean \"prod\"?"},
 		{"password in a URL", "", to("https://me:hunter2@example.com"), nil, "destination: the URL contains a user name or a password; credentials come from variables, a file or a command"},
 		{"password in half a URL", "", to("me:hunter2@example.com"), nil, "destination: the URL does not begin with https:// or http://"},

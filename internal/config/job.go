@@ -136,7 +136,7 @@ func (s *Settings) noSuchJob(name string) error {
 		e.Msg += ": there is no " + DefaultFile + " here"
 		e.Hint = "name the file that has it with --config"
 	case len(known) == 0:
-		e.Hint = "add jobs to " + s.File + "; see assetferry help schedule"
+		e.Hint = "add jobs to " + s.File + " (see assetferry help schedule)"
 	default:
 		e.Hint = "--job takes one of " + strings.Join(known, ", ")
 	}

@@ -28,7 +28,7 @@ func (f file) oldURLs(node ast.Node) ([]*oldurl.Template, error) {
 			return nil, err
 		}
 		if slices.ContainsFunc(all, func(o *oldurl.Template) bool { return o.String() == t.String() }) {
-			return nil, f.ErrorAt(n, "this URL is there twice")
+			return nil, f.ErrorAt(n, "this URL appears twice")
 		}
 		all = append(all, t)
 	}
@@ -61,7 +61,7 @@ func (f file) oldURLTemplate(node ast.Node) (*oldurl.Template, error) {
 	}
 	t, err := oldurl.ParseTemplate(text, widths)
 	if mistake, ok := errors.AsType[*oldurl.TemplateError](err); ok {
-		return nil, f.ErrorIn(template, mistake.At, mistake.Msg+"; see assetferry help redirects")
+		return nil, f.ErrorIn(template, mistake.At, mistake.Msg+" (see assetferry help redirects)")
 	}
 	return t, err
 }
@@ -76,10 +76,10 @@ func (f file) widths(node ast.Node) (all []int, err error) {
 		text, _ := strictyaml.Scalar(n)
 		width, err := strconv.Atoi(text)
 		if err != nil || width < 1 || width > oldurl.MaxWidth {
-			return nil, f.ErrorAt(n, fmt.Sprintf("%q is no width from 1 to %d", text, oldurl.MaxWidth))
+			return nil, f.ErrorAt(n, fmt.Sprintf("%q is not a width from 1 to %d", text, oldurl.MaxWidth))
 		}
 		if slices.Contains(all, width) {
-			return nil, f.ErrorAt(n, fmt.Sprintf("the width %d is there twice", width))
+			return nil, f.ErrorAt(n, fmt.Sprintf("the width %d appears twice", width))
 		}
 		all = append(all, width)
 	}

@@ -51,7 +51,7 @@ func folder(goos string, env Env, variable, fallback string) (string, error) {
 	base := env.get(home)
 	if base == "" {
 		return "", &UsageError{
-			Msg:  fmt.Sprintf("no place for our files: %s and %s are not set", variable, home),
+			Msg:  fmt.Sprintf("no folder for the files of assetferry: %s and %s are not set", variable, home),
 			Hint: "set " + variable + " to a folder",
 		}
 	}

@@ -28,7 +28,7 @@ func TestFolders(t *testing.T) {
 		}
 	}
 	_, err := DefaultState(environment(nil), "e", "w")
-	if got, want := usage(t, err), "no place for our files: XDG_STATE_HOME and HOME are not set\nTry: set XDG_STATE_HOME to a folder"; got != want {
+	if got, want := usage(t, err), "no folder for the files of assetferry: XDG_STATE_HOME and HOME are not set\nTry: set XDG_STATE_HOME to a folder"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	dir, err := SandboxDir(environment(map[string]string{"XDG_DATA_HOME": "/d"}))

@@ -91,7 +91,7 @@ func (s *Settings) sourceSet() (set, error) {
 // completeSource is an error for missing credentials.
 func (s *Settings) completeSource(name string, named bool, n Named, c set) error {
 	if named && c.environment.IsZero() {
-		return s.wrong(inDestination(name, ""), fmt.Sprintf("destination %q names no environment, which is needed to read it", name), "add its ID as environment")
+		return s.wrong(inDestination(name, ""), fmt.Sprintf("destination %q has no environment ID, which is required to read from it", name), "add its ID as environment")
 	}
 	var missing []string
 	if n.URL == "" {
@@ -110,7 +110,7 @@ func (s *Settings) completeSource(name string, named bool, n Named, c set) error
 	}
 	return &UsageError{
 		Msg:  fmt.Sprintf("there is no destination %q%s", name, strictyaml.Suggestion(name, slices.Sorted(maps.Keys(s.Destinations)))),
-		Hint: "if it is the ID of an environment, set " + set + "; see assetferry help sources",
+		Hint: "if it is the ID of an environment, set " + set + " (see assetferry help sources)",
 	}
 }
 

@@ -41,7 +41,7 @@ func TestSourceWorkspace(t *testing.T) {
 		{"workspace of an environment", "", "old-env/w", own, "old-env https://old.example.com old-env old-key w ckbox assetferry"},
 		{"named without credentials", "destinations:\n  a:\n    url: https://a.example.com\n    environment: e\n", "a", own, "a https://a.example.com e old-key  ckbox assetferry"},
 		{"not the key of the destination", "destinations:\n  a:\n    url: https://a.example.com\n    environment: e\n", "a", destination, `assetferry.yaml:2:3: destination "a" has no credentials to read it with: ASSETFERRY_SOURCE_ACCESS_KEY not set`},
-		{"named without environment", twoDestinations, "bare", own, `destination "bare" names no environment`},
+		{"named without environment", twoDestinations, "bare", own, `destination "bare" has no environment ID`},
 		{"unknown", twoDestinations, "prodd", destination, `there is no destination "prodd"; did you mean "prod"?`},
 		{"two keys", "", "old-env", with(map[string]string{"ASSETFERRY_SOURCE_ACCESS_KEY_FILE": "f"}, "ASSETFERRY_SOURCE_ACCESS_KEY", "k"), "are both set"},
 		{"key and command", "", "old-env", with(map[string]string{"ASSETFERRY_SOURCE_TOKEN_COMMAND": "f"}, "ASSETFERRY_SOURCE_ACCESS_KEY", "k"), "are both set"},

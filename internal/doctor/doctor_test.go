@@ -92,7 +92,7 @@ func TestJudgeHolder(t *testing.T) {
 		{"elsewhere", true, false, Failed}, {"elsewhere", false, false, OK},
 	} {
 		h := state.Holder{Owner: ownership.Owner{PID: 1, Host: tt.host}, Open: tt.open, Alive: tt.alive}
-		if f := judgeHolder(h); f.Verdict != tt.want || f.Verdict != OK && f.Hint == "" {
+		if f := judgeHolder("state.db", h); f.Verdict != tt.want || f.Verdict != OK && f.Hint == "" {
 			t.Errorf("%+v: got %+v", h, f)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"assetferry/internal/config"
 	"assetferry/internal/diskspace"
 	"assetferry/internal/event"
+	"assetferry/internal/shell"
 	"assetferry/internal/ui"
 	"assetferry/sources"
 	"assetferry/state"
@@ -50,10 +51,13 @@ func (d *Doctor) checkSource(ctx context.Context) Finding {
 		return d.readable(ctx, s, o, identity)
 	}
 	if passed > 0 {
-		return warning("assetferry plan shows the reason for each", "%s lists no object that can be uploaded, only %s that cannot", identity, ui.Counted(int64(passed), "entry"))
+		return warning("show the reason for each:\n  "+planCommand(d.Source), "%s lists no object that can be uploaded, only %s that cannot", identity, ui.Counted(int64(passed), "entry"))
 	}
 	return warning(sources.EmptyHint, "%s lists nothing", identity)
 }
+
+// planCommand returns the command that plans a source.
+func planCommand(source string) string { return "assetferry plan " + ui.Sanitize(shell.Word(source)) }
 
 // obstacleHint returns what to do about an entry that cannot be copied.
 func obstacleHint(o sources.Obstacle) string {
@@ -129,7 +133,7 @@ func (d *Doctor) noState(path string) Finding {
 		return d.broken(err)
 	}
 	if _, err := os.Stat(disk.BackupPath(path)); err == nil {
-		return warning("restore the backup: assetferry help state", "it is missing, but there is a backup of it")
+		return warning("restore the backup (see assetferry help state)", "it is missing, but there is a backup of it")
 	}
 	return judgeDisk(path, ok("it does not exist yet; the first run creates it"))
 }
@@ -145,7 +149,7 @@ func (d *Doctor) examineState(ctx context.Context, path string) (Finding, []even
 	case err != nil:
 		return d.broken(err), nil
 	case len(problems) > 0:
-		return failed("list all problems with assetferry state check, then follow assetferry help state",
+		return failed("list all problems, then restore the backup (see assetferry help state):\n  assetferry state check --state "+shell.Word(path),
 			"it is damaged: %s", problems[0]), nil
 	}
 	backup := "none yet; each finished run writes one"
@@ -157,17 +161,17 @@ func (d *Doctor) examineState(ctx context.Context, path string) (Finding, []even
 	if err != nil {
 		return d.broken(err), facts
 	}
-	return judgeHolder(h), facts
+	return judgeHolder(path, h), facts
 }
 
-func judgeHolder(h state.Holder) Finding {
+func judgeHolder(path string, h state.Holder) Finding {
 	host, _ := os.Hostname()
 	since := h.Since.Format(time.DateTime)
 	switch {
 	case h.Alive:
 		return warning("wait until that process has ended", "process %d has been using it since %s", h.PID, since)
 	case h.Open && h.Host != host:
-		return failed("if that process has ended: assetferry state takeover", "process %d on %s opened it at %s and has not closed it", h.PID, h.Host, since)
+		return failed("if that process has ended, take over the state database:\n  assetferry state takeover --state "+shell.Word(path), "process %d on %s opened it at %s and has not closed it", h.PID, h.Host, since)
 	case h.Open:
 		return ok("it is undamaged; the last run was killed, and the next one resumes it")
 	}

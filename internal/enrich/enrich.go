@@ -121,7 +121,7 @@ func (e *BreakerError) Unwrap() error { return e.Last }
 
 // Hint returns the next step.
 func (e *BreakerError) Hint() string {
-	return "fix the cause and repeat the command; the proposals so far are kept"
+	return "fix the cause, then run the same command again; the proposals so far are kept"
 }
 
 // Deps are the dependencies of the engine. A dependency that a method does not use may be nil.

@@ -10,7 +10,7 @@ func TestMistakes(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"unknown key":          {"rule: []", `assetferry.yaml:2:3: unknown key "rule"; did you mean "rules"?`},
 		"unknown key in rule":  {"rules:\n  - wen: size > 1\n    skip: true", `:3:7: unknown key "wen"; did you mean "when"?`},
-		"key twice":            {"rules:\n  - skip: true\n    skip: false", `:4:7: "skip" is there twice, first in line 3`},
+		"key twice":            {"rules:\n  - skip: true\n    skip: false", `:4:7: "skip" appears twice, first in line 3`},
 		"no list":              {"rules:\n  skip: true", `:3:5: rules must be a list; begin each rule with "- "`},
 		"no value":             {"rules:\n  - when:\n    skip: true", ":3:7: when needs a value"},
 		"says nothing":         {"rules:\n  - when: size > 1", ":3:7: the rule has only a condition"},

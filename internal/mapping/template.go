@@ -210,5 +210,5 @@ func (e *EvaluationError) Error() string {
 
 // Remedy returns the next step, with settings in braces.
 func (e *EvaluationError) Remedy() string {
-	return "fix the rule for this object; assetferry plan {explain_mapping} KEY shows its metadata"
+	return "fix the rule for this object; plan {explain_mapping} KEY shows its metadata"
 }

@@ -56,7 +56,7 @@ func TestReadSidecarReportsMistakes(t *testing.T) {
 		{"a.json", `{"a":"` + strings.Repeat("x", maxText+1) + `"}`, "line 1, column 1: the sidecar exceeds a limit: 64 KiB for a value, 1 KiB for a name, 2000 values"},
 		{"a.json", `{"a": {"` + strings.Repeat("x", maxUnmapped) + `": 1}}`, "line 1, column 1: the sidecar exceeds a limit: 64 KiB for a value, 1 KiB for a name, 2000 values"},
 		{"a.yaml", "a: b: c", `line 1, column 4: a second ":" in this line; put quotes around the value`},
-		{"a.yaml", "a: 1\na: 2", `line 2, column 1: "a" is there twice, first in line 1`},
+		{"a.yaml", "a: 1\na: 2", `line 2, column 1: "a" appears twice, first in line 1`},
 		{"a.yaml", "- a", `line 1, column 1: lines such as "key: value" are required here`},
 		{"a.yaml", "x: 1\na: *b", "line 2, column 4: a text, a number or a list of these is required here"},
 		{"a.yaml", strings.Repeat("[", 40), "line 1, column 1: it is nested too deeply"},

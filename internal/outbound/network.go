@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
+	"strings"
 	"syscall"
 )
 
@@ -36,6 +38,24 @@ func IsTrustError(err error) bool {
 	_, bad := errors.AsType[*tls.CertificateVerificationError](err)
 	_, header := errors.AsType[tls.RecordHeaderError](err)
 	return bad || header
+}
+
+// ConnectFailure returns why no connection to a server was possible, in words; "" for other errors.
+func ConnectFailure(err error) string {
+	dns, lookup := errors.AsType[*net.DNSError](err)
+	op, network := errors.AsType[*net.OpError](err)
+	call, system := errors.AsType[*os.SyscallError](err)
+	switch {
+	case IsTrustError(err):
+		return strings.TrimPrefix(WithoutURL(err).Error(), "tls: ")
+	case lookup:
+		return "host " + dns.Name + ": " + dns.Err
+	case !network || op.Op != "dial":
+		return ""
+	case system:
+		return call.Err.Error()
+	}
+	return op.Err.Error()
 }
 
 // Hint returns the next step after a network error, or "" if the error is enough.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -136,6 +137,23 @@ func TestExactly(t *testing.T) {
 			if c.ok && (err != nil || string(got) != c.content) || !c.ok && (!errors.Is(err, outbound.ErrSize) || int64(len(got)) > c.size) {
 				t.Errorf("%q of %d: got %q, %v", c.content, c.size, got, err)
 			}
+		}
+	}
+}
+
+func TestConnectFailure(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}, "connection refused"},
+		{&net.OpError{Op: "dial", Err: &net.DNSError{Name: "a.invalid", Err: "no such host", IsNotFound: true}}, "host a.invalid: no such host"},
+		{&net.OpError{Op: "dial", Err: errors.New("no route")}, "no route"},
+		{&net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}, ""},
+		{errors.New("other"), ""},
+	} {
+		if got := outbound.ConnectFailure(test.err); got != test.want {
+			t.Errorf("%v: got %q, want %q", test.err, got, test.want)
 		}
 	}
 }

@@ -23,7 +23,7 @@ var (
 // doubledNames is a sign of another state database for the same destination.
 var doubledNames = definition{id: "duplicate_names", severity: Warning, unit: "name",
 	title:  "duplicate at the destination, in the same folder and with the same size; another state database may use it",
-	remedy: "use one state database for each destination; assetferry verify lists the extra assets"}
+	remedy: "use one state database for each destination. To list the extra assets:\n  assetferry verify"}
 
 // Doubled returns the finding about duplicate names at the destination, if there are any.
 func Doubled(names int64) []Finding {

@@ -20,6 +20,8 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+
+	"assetferry/internal/shell"
 )
 
 // An Error is the reason why a file is refused, with the next step.
@@ -88,9 +90,14 @@ func (me Account) judgeFolder(dir, instead string, a Access) error {
 	}
 	try := instead
 	if me.owns(a) && a.Mode&fs.ModeSticky == 0 {
-		try = fmt.Sprintf("chmod go-w %s", dir)
+		try = withdrawWrite(dir)
 	}
 	return &Error{dir, who + ", so its files could be replaced", try}
+}
+
+// withdrawWrite returns the hint for a file or folder of this account that others may write.
+func withdrawWrite(path string) string {
+	return "remove the write access of other accounts:\n  chmod go-w " + shell.Word(path)
 }
 
 // File returns an error for a file or folder of another account, or for another type of file. It
@@ -182,7 +189,7 @@ func (me Account) judgeReading(path, flag, instead string, a, folder Access) err
 		return err
 	}
 	if a.Mode&(groupWrite|everyoneWrite) != 0 && !me.owns(a) { // CloseRead handles our files
-		return &Error{path, "is writable by other accounts", "chmod go-w " + path}
+		return &Error{path, "is writable by other accounts", withdrawWrite(path)}
 	}
 	return nil
 }

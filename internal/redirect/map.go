@@ -31,7 +31,7 @@ type OmissionReason struct{ Reason, Text, Hint string }
 func OmissionReasons() []OmissionReason {
 	return []OmissionReason{
 		{LeftPrivate, "in private categories", ""},
-		{LeftUnknown, "in categories of unknown privacy", "assetferry verify checks the categories"},
+		{LeftUnknown, "in categories of unknown privacy", "check the categories:\n  assetferry verify"},
 		{LeftWithoutURL, "of assets without a URL from the service", ""},
 		{LeftTooLong, "longer than the limit of the web server", "copy them from the TSV, and redirect them by hand"},
 		{LeftQuery, "with a query, which maps of web servers do not compare", "copy them from the TSV, and redirect them by hand"},

@@ -42,16 +42,16 @@ var errMapStop = errors.New("stop")
 func OpenMapFile(name string) (_ Redirects, err error) {
 	in, size, err := openTable(name)
 	if err != nil {
-		return nil, hint.Usage(fmt.Errorf("open map: %w", err), "assetferry urls writes one")
+		return nil, hint.Usage(fmt.Errorf("open map: %w", err), "write a map:\n  assetferry urls --output urls.tsv")
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 	t := &mapTable{name: name, in: in, size: size}
 	m, err := NewMap(t.rows)
 	if e, ok := errors.AsType[*RowError](err); ok {
-		return nil, hint.Usage(fmt.Errorf("%s:%d: %w", ui.Sanitize(name), t.lineOf(e.Row), err), "correct or remove that line, or write the map again: assetferry urls --old-prefix PREFIX")
+		return nil, hint.Usage(fmt.Errorf("%s:%d: %w", ui.Sanitize(name), t.lineOf(e.Row), err), "correct or remove that line, or write the map again:\n  assetferry urls --old-prefix PREFIX")
 	}
 	if wrong, ok := errors.AsType[*tabular.Mistakes](err); ok {
-		return nil, hint.Usage(wrong, "correct the map, or write it again: assetferry urls. Formats: assetferry help rewrite")
+		return nil, hint.Usage(wrong, "correct the map (see assetferry help rewrite), or write it again:\n  assetferry urls")
 	}
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (t *mapTable) rows(yield func(Row, error) bool) {
 	})
 	if err == nil && taken == 0 {
 		err = hint.Usage(fmt.Errorf("map %s has no rows", ui.Sanitize(t.name)),
-			"assetferry urls writes a map; assetferry status shows the number of assets")
+			"show the number of assets, then write a map:\n  assetferry status\n  assetferry urls --output urls.tsv")
 	}
 	if err != nil && !errors.Is(err, errMapStop) {
 		yield(Row{}, err)

@@ -54,7 +54,7 @@ func OpenState(ctx context.Context, m *redirect.Map, rules []*oldurl.Template) (
 	}
 	l.Map, err = NewMap(listed(ctx, m))
 	if e, ok := errors.AsType[*RowError](err); ok {
-		return nil, hint.Usage(e, "correct --old-prefix or old_urls in assetferry.yaml. Or write a map with assetferry urls, correct it, and use --map")
+		return nil, hint.Usage(e, "correct --old-prefix or old_urls in assetferry.yaml. Or write a map, correct it, and use it with --map:\n  assetferry urls --output urls.tsv")
 	}
 	if err != nil {
 		return nil, err

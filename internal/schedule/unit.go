@@ -79,7 +79,7 @@ func (j *Job) MayReplace(path string) error {
 	}
 	theirs, _, _ := strings.Cut(strings.TrimPrefix(string(text), madeBySchedule), "\n\n")
 	return hint.Usage(fmt.Errorf("%s exists and belongs to another schedule:\n%s", ui.Sanitize(path), theirs),
-		"if it is obsolete, disable its timer, remove the file, and run this command again:\n    rm "+shell.Word(path))
+		"if it is obsolete, disable its timer, remove the file, and run this command again:\n  rm "+shell.Word(path))
 }
 
 // A Unit is a unit with its file name.

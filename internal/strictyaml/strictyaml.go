@@ -104,7 +104,7 @@ func (f *File) Entries(node ast.Node) ([]*ast.MappingValueNode, error) {
 	for _, e := range mapping.Values {
 		t := e.Key.GetToken()
 		if first, is := lines[t.Value]; is {
-			return nil, f.ErrorAt(e.Key, fmt.Sprintf("%q is there twice, first in line %d", t.Value, first))
+			return nil, f.ErrorAt(e.Key, fmt.Sprintf("%q appears twice, first in line %d", t.Value, first))
 		}
 		lines[t.Value] = t.Position.Line
 	}

@@ -37,7 +37,7 @@ func TestEntries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Entries(f.Root); err == nil || err.Error() != "f:3:1: \"a\" is there twice, first in line 1\n  3 | a: 3\n      ^" {
+	if _, err := f.Entries(f.Root); err == nil || err.Error() != "f:3:1: \"a\" appears twice, first in line 1\n  3 | a: 3\n      ^" {
 		t.Errorf("got %v", err)
 	}
 }

@@ -49,7 +49,7 @@ func (e *Mistakes) Error() string {
 
 // Hint is what to do next.
 func (e *Mistakes) Hint() string {
-	return fmt.Sprintf("fix the table and run the same command again; nothing was sent. For the format: assetferry help %s", e.Use.Topic)
+	return fmt.Sprintf("fix the table and run the same command again; nothing was sent (for the format, see assetferry help %s)", e.Use.Topic)
 }
 
 // Note takes down an error if it is a mistake; any other is given back.

@@ -119,12 +119,12 @@ type FormatError struct {
 }
 
 func (e *FormatError) Error() string {
-	return fmt.Sprintf("%s %s is neither .csv nor .tsv nor .jsonl nor .ndjson", e.Use.Kind, e.File)
+	return fmt.Sprintf("%s %s is not a .csv, .tsv, .jsonl or .ndjson file", e.Use.Kind, e.File)
 }
 
 // Hint is what to do next.
 func (e *FormatError) Hint() string {
-	return fmt.Sprintf("use the extension of its format. For the formats: assetferry help %s", e.Use.Topic)
+	return fmt.Sprintf("use the extension of its format (see assetferry help %s)", e.Use.Topic)
 }
 
 func newFile(name string, u Use, from io.ReaderAt, size int64, open format) (*File, error) {

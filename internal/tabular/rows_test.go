@@ -102,7 +102,7 @@ func TestUTF16IsNamed(t *testing.T) {
 
 func TestErrorsNameTheTable(t *testing.T) {
 	_, err := Open("a.xlsx", use)
-	if e, ok := errors.AsType[*FormatError](err); !ok || e.Error() != "list a.xlsx is neither .csv nor .tsv nor .jsonl nor .ndjson" || !strings.Contains(e.Hint(), "help lists") {
+	if e, ok := errors.AsType[*FormatError](err); !ok || e.Error() != "list a.xlsx is not a .csv, .tsv, .jsonl or .ndjson file" || !strings.Contains(e.Hint(), "help lists") {
 		t.Errorf("another form: %v", err)
 	}
 	path := filepath.Join(t.TempDir(), "a.csv")

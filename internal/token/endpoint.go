@@ -110,7 +110,7 @@ func (e *EndpointError) Hint() string {
 	if e.Err != nil && e.Status == 0 {
 		return outbound.Hint(e.Err, e.Origin)
 	}
-	return "open the URL of the token endpoint: it has to return a token and nothing else"
+	return "open the URL of the token endpoint: it must return a token and nothing else"
 }
 
 // ask sends one request for a token.

@@ -37,16 +37,23 @@ func Diagnosis(l event.Check) string {
 			b.WriteString(margin + line + "\n")
 		}
 	}
-	for line := range strings.Lines(quoted) {
-		b.WriteString(margin + Sanitize(strings.TrimSuffix(line, "\n")) + "\n")
-	}
+	writeLines(&b, margin, quoted)
 	if l.Hint != "" {
-		for _, line := range Wrap("Try: "+Sanitize(l.Hint), screenWidth-len(margin)) {
+		text, commands, _ := strings.Cut(l.Hint, "\n")
+		for _, line := range Wrap("Try: "+Sanitize(text), screenWidth-len(margin)) {
 			b.WriteString(margin + line + "\n")
 		}
+		writeLines(&b, margin, commands)
 	}
 	b.WriteString(facts(l.Facts, margin+"  "))
 	return b.String()
+}
+
+// writeLines writes lines that have their layout already, such as commands, at a margin.
+func writeLines(b *strings.Builder, margin, lines string) {
+	for line := range strings.Lines(lines) {
+		b.WriteString(margin + Sanitize(strings.TrimSuffix(line, "\n")) + "\n")
+	}
 }
 
 // Facts lays out names and values at the margin.

@@ -26,3 +26,14 @@ func TestDiagnosis(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+func TestDiagnosisCommand(t *testing.T) {
+	got := Diagnosis(event.Check{Check: "ai_service", Result: "failed", Message: "not found", Hint: "list the models:\n  assetferry ai models"})
+	want := `failed       AI service: not found
+             Try: list the models:
+               assetferry ai models
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

@@ -61,7 +61,9 @@ func finding(l event.Check, verbose bool) string {
 		}
 	}
 	if l.Hint != "" {
-		hang("    Options: ", strings.Fields(l.Hint))
+		text, commands, _ := strings.Cut(l.Hint, "\n")
+		hang("    Options: ", strings.Fields(text))
+		writeLines(&b, strings.Repeat(" ", len("    Options: ")), commands)
 	}
 	return b.String()
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // ErrPlain means that plain HTTP would expose content and credentials on the network.
-var ErrPlain = errors.New("plain HTTP to another host than this one is refused")
+var ErrPlain = errors.New("plain HTTP is refused, except to this machine")
 
 // CheckPlain returns ErrPlain if plain HTTP to a URL is not allowed.
 func CheckPlain(to *url.URL, allowHTTP bool) error {

@@ -132,7 +132,7 @@ func TestTablesThatAreRefused(t *testing.T) {
 	}
 	m := newManager(t, "t.xlsx")
 	m.write("x")
-	if _, err := m.open(); err == nil || !strings.Contains(err.Error(), "neither .csv") {
+	if _, err := m.open(); err == nil || !strings.Contains(err.Error(), "is not a .csv") {
 		t.Errorf("another form: %v", err)
 	}
 	if _, err := newManager(t, "t.csv").open(); !errors.Is(err, fs.ErrNotExist) {

@@ -24,7 +24,7 @@ var (
 
 	// An ErrDamaged may have one of these reasons: pages are not as they were written, or their
 	// checksums are not.
-	ErrChangedPages = errors.New("the disk may have changed a bit; or another program, such as sqlite3, opened it after a run was killed, or wrote to it")
+	ErrChangedPages = errors.New("the disk may have changed a bit, or another program, such as sqlite3, wrote to it or opened it after a run was killed")
 	ErrBadSums      = errors.New("the stored checksums of its pages are damaged")
 )
 
@@ -47,14 +47,14 @@ func (e *Error) Hint() string {
 	case ErrUnwritable:
 		return "let this user write the file and its folder, or name another file with --state"
 	case ErrEmptied:
-		return "restore the backup as assetferry help state describes. Without a backup, delete the empty file: a new state database is created, and existing assets are found and not uploaded again"
+		return "restore the backup. Without a backup, delete the empty file: a new state database is created, and existing assets are found and not uploaded again (see assetferry help state)"
 	case ErrDisk:
 		return "check the system log for errors of that disk or share; when it works, run the same command again: nothing is lost, and uploads in progress are checked"
 	}
 	if errors.Is(e.Err, ErrChangedPages) || errors.Is(e.Err, ErrBadSums) {
-		return "if you restored the backup, or opened the file with another program: assetferry state takeover; if not, assetferry help state describes how to restore the backup; the file was not changed"
+		return "restore the backup (see assetferry help state); the file was not changed. If you restored the backup already, or opened the file with another program, take over the state database instead:\n  assetferry state takeover"
 	}
-	return "assetferry help state describes how to restore the backup; the file was not changed"
+	return "restore the backup (see assetferry help state); the file was not changed"
 }
 
 // Classify says what kind of trouble an error of the driver or the file system is,

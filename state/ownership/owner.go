@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"assetferry/internal/shell"
 )
 
 // Errors that callers branch on.
@@ -131,7 +133,7 @@ func (e *InUseError) Is(target error) bool { return target == ErrInUse }
 // Hint is the next step.
 func (e *InUseError) Hint() string {
 	if e.Elsewhere {
-		return "if that process still runs, let it end; if it ended without closing the file: assetferry state takeover"
+		return "if that process is still running, wait until it ends. If it ended without closing the file, take over the state database:\n  assetferry state takeover --state " + shell.Word(e.Path)
 	}
 	return "wait until the other process ends; two at once would upload everything twice"
 }
@@ -155,5 +157,5 @@ func (e *DistrustError) Is(target error) bool { return target == ErrDistrust }
 
 // Hint is the next step.
 func (e *DistrustError) Hint() string {
-	return "make sure that no other process uses it, then: assetferry state takeover; existing assets are found and not uploaded again"
+	return "make sure that no other process uses it, then take over the state database; existing assets are found and not uploaded again:\n  assetferry state takeover --state " + shell.Word(e.Path)
 }

@@ -103,7 +103,7 @@ func (e *NetworkError) Is(target error) bool { return target == ErrNetwork }
 
 // Hint is the next step.
 func (e *NetworkError) Hint() string {
-	return "name a file on a local disk: --state FILE; commands that only read work on network file systems"
+	return "name a file on a local disk with --state FILE; commands that only read also work on network file systems"
 }
 
 // CheckLocal refuses a place on a network file system, given what reports its kind. One that cannot

@@ -80,7 +80,7 @@ func changedPages(wrong int, first uint32) error {
 	if wrong == 1 {
 		return fmt.Errorf("page %d was changed: %w", first, disk.ErrChangedPages)
 	}
-	return fmt.Errorf("%d pages were changed, the first is page %d: %w", wrong, first, disk.ErrChangedPages)
+	return fmt.Errorf("%d pages were changed; the first is page %d: %w", wrong, first, disk.ErrChangedPages)
 }
 
 // OnlyFirstDiffers reports whether a file that does not seem to be a state database is one with a header

@@ -10,7 +10,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestChangedPages(t *testing.T) {
-	if got := changedPages(2, 7).Error(); !strings.HasPrefix(got, "2 pages were changed, the first is page 7: ") {
+	if got := changedPages(2, 7).Error(); !strings.HasPrefix(got, "2 pages were changed; the first is page 7: ") {
 		t.Errorf("got %q", got)
 	}
 }

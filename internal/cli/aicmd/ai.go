@@ -219,7 +219,7 @@ conversations of all users and needs the permission ai:admin.
 			}
 			for _, id := range args {
 				if _, err := s.Client.Conversation(ctx, id); errors.Is(err, fs.ErrNotExist) {
-					return exit.With(exit.CodeNoSuch, fmt.Errorf("there is no conversation %s of the user %s", id, s.User), "to list them: assetferry ai conversations; to select a user: --user")
+					return exit.With(exit.CodeNoSuch, fmt.Errorf("there is no conversation %s of the user %s", id, s.User), "list the conversations, or select another user with --user:\n  assetferry ai conversations")
 				} else if err != nil {
 					return err
 				}

@@ -154,7 +154,7 @@ func wholeContext(ctx context.Context, s *command.AIService, id string) (ai.Cont
 // noContext adds a hint to an error for a missing context, prompt or file.
 func noContext(err error, id string) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return exit.With(exit.CodeNoSuch, fmt.Errorf("there is no context, prompt or file with the ID %s: %w", id, err), "to list the IDs: assetferry ai contexts ls, or assetferry ai contexts show ID")
+		return exit.With(exit.CodeNoSuch, fmt.Errorf("there is no context, prompt or file with the ID %s: %w", id, err), "list the IDs of the contexts, or those in a context:\n  assetferry ai contexts ls\n  assetferry ai contexts show CONTEXT")
 	}
 	return err
 }
@@ -382,7 +382,7 @@ func createContext(ctx context.Context, f *command.Factory, s *command.AIService
 			return createdUnconfirmed(err, "assetferry ai contexts ls --all")
 		}
 		if parts, err = p.put(ctx, s, v.ID); err != nil {
-			f.Out.Notef("The context %s was created, but is incomplete. To add the rest: assetferry ai contexts add", ui.Sanitize(v.ID))
+			f.Out.Notef("The context %s was created, but is incomplete.", ui.Sanitize(v.ID))
 			return addedUnconfirmed(err, v.ID)
 		}
 	}
@@ -395,7 +395,7 @@ func createContext(ctx context.Context, f *command.Factory, s *command.AIService
 // createdUnconfirmed adds a hint how to check whether an object was created.
 func createdUnconfirmed(err error, look string) error {
 	if errors.Is(err, ai.ErrUnconfirmed) {
-		return exit.With(exit.CodeItems, err, look+" shows whether it exists; repeat the command only if not")
+		return exit.With(exit.CodeItems, err, "check whether it exists, and repeat the command only if not:\n  "+look)
 	}
 	return err
 }
@@ -403,7 +403,7 @@ func createdUnconfirmed(err error, look string) error {
 // addedUnconfirmed adds a hint how to check and complete a context.
 func addedUnconfirmed(err error, id string) error {
 	if errors.Is(err, ai.ErrUnconfirmed) {
-		return exit.With(exit.CodeItems, err, "assetferry ai contexts show --all "+id+" shows its content; to add missing parts: assetferry ai contexts add")
+		return exit.With(exit.CodeItems, err, "show its content, then add the missing parts with ai contexts add:\n  "+cmdline.Line("ai contexts show", []string{"--all"}, id))
 	}
 	return err
 }
@@ -494,7 +494,7 @@ needs the permission ai:admin.
 func refOf(arg string) (ai.ContextRef, error) {
 	ref, err := ai.ParseContextRef(arg)
 	if err != nil {
-		return ref, exit.Usage(err, "to list the IDs: assetferry ai contexts ls")
+		return ref, exit.Usage(err, "list the IDs:\n  assetferry ai contexts ls")
 	}
 	return ref, nil
 }
@@ -502,7 +502,7 @@ func refOf(arg string) (ai.ContextRef, error) {
 // changes returns the properties to set by their JSON names.
 func (o *contextFields) changes(cmd *cobra.Command, ref ai.ContextRef) (ai.Changes, error) {
 	if ref.FileID != "" {
-		return nil, exit.Usage(errors.New("files in a context cannot be changed"), "delete the file with assetferry ai contexts delete, and add the new one")
+		return nil, exit.Usage(errors.New("files in a context cannot be changed"), "delete the file, then add the new one with ai contexts add:\n  "+cmdline.Line("ai contexts delete", nil, ref.String()))
 	}
 	features := o.features
 	if slices.Equal(features, []string{"none"}) {
@@ -632,7 +632,7 @@ func checkDeleted(ctx context.Context, s *command.AIService, ref ai.ContextRef) 
 		return nil
 	}
 	if err == nil {
-		err = exit.With(exit.CodeError, fmt.Errorf("%s was not deleted", ref), "to check the endpoints: assetferry doctor; to use another one: --ai-route")
+		err = exit.With(exit.CodeError, fmt.Errorf("%s was not deleted", ref), "check the endpoints, or set another one with --ai-route:\n  assetferry doctor")
 	}
 	return err
 }

@@ -118,7 +118,7 @@ func addExtensions(ctx context.Context, f *command.Factory, c *assets.Client, id
 // addingError adds a hint for extensions that were not added.
 func addingError(err error, c assets.Category) error {
 	if _, ok := errors.AsType[*assets.ChangedError](err); ok {
-		return exit.With(exit.CodeError, err, "check the category with assetferry assets categories, then repeat the command")
+		return exit.With(exit.CodeError, err, "check the category, then repeat the command:\n  assetferry assets categories")
 	}
 	if used, ok := errors.AsType[*assets.InUseError](err); ok {
 		return exit.With(exit.CodeSafetyCheck, fmt.Errorf("the category %s has files with extensions that it does not allow, which would be deleted permanently: %s; nothing was sent", c.Name, strings.Join(used.Extensions, ", ")),

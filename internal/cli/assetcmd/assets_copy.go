@@ -47,7 +47,7 @@ you give --yes.
 		Args: cmdline.AtLeastOne("ID"),
 		RunE: look(f, func(ctx context.Context, _ *cobra.Command, args []string) error {
 			if into == "" {
-				return exit.Usage(errors.New("--into is missing"), "to list the places: assetferry assets folders")
+				return exit.Usage(errors.New("--into is missing"), "list the places:\n  assetferry assets folders")
 			}
 			if twice := repeated(args); twice != "" {
 				return exit.Usage(fmt.Errorf("the asset %s is given twice", twice), "each command makes one copy of an asset")
@@ -278,7 +278,7 @@ func copyOutcome(bad, open int64, to place, err error) error {
 			code = exit.CodeInterrupted
 		}
 		return exit.With(code, fmt.Errorf("%s in %s could not be confirmed", ui.CountedAs(open, "copy", "copies"), to.path),
-			cmdline.Line("assets", []string{"--sort", "uploaded", "--desc"}, "ls", placeArgument(to)))
+			"list the latest uploads there:\n  "+cmdline.Line("assets", []string{"--sort", "uploaded", "--desc"}, "ls", placeArgument(to)))
 	case err != nil:
 		return err
 	case bad > 0:

@@ -70,7 +70,7 @@ func folderToChange(ctx context.Context, f *command.Factory, text string, ch com
 	}
 	at, err := findPlace(ctx, dest.Client, text)
 	if err == nil && at.folder.ID == "" {
-		err = exit.Usage(fmt.Errorf("%s is a category, not a folder", text), "to list the folders: assetferry assets folders")
+		err = exit.Usage(fmt.Errorf("%s is a category, not a folder", text), "list the folders:\n  assetferry assets folders")
 	}
 	return dest, at, err
 }
@@ -223,7 +223,7 @@ func checkEmpty(ctx context.Context, c *assets.Client, at place) error {
 
 func notEmpty(at place, what string) error {
 	return exit.With(exit.CodeSafetyCheck, fmt.Errorf("the folder %[2]s was not deleted: it contains %[1]s", what, at.path),
-		cmdline.Line("assets", []string{"--recursive"}, "ls", at.folder.ID))
+		"list its assets:\n  "+cmdline.Line("assets", []string{"--recursive"}, "ls", at.folder.ID))
 }
 
 func folderLine(at place) event.Folder {

@@ -67,7 +67,7 @@ overwrites an existing file. Put an ID that begins with a hyphen after --:
 func findAsset(ctx context.Context, c *assets.Client, id string) (assets.Asset, error) {
 	asset, err := c.Asset(ctx, id)
 	if errors.Is(err, fs.ErrNotExist) {
-		return asset, exit.With(exit.CodeError, err, "to list assets with their IDs: assetferry assets ls PLACE. Assets in the trash are not found")
+		return asset, exit.With(exit.CodeError, err, "check the ID; assets in Trash are not found. To list the places, then the assets of a place with their IDs:\n  assetferry assets folders\n  assetferry assets ls PLACE")
 	}
 	return asset, err
 }

@@ -109,7 +109,7 @@ func otherFormats() []string {
 func showImage(ctx context.Context, f *command.Factory, c *assets.Client, asset assets.Asset, r assets.Rendition, to target) error {
 	switch {
 	case len(asset.ImageURLs) == 0 && asset.Metadata.Status == "":
-		return exit.With(exit.CodeError, fmt.Errorf("the service has no renditions of %s (%s)", asset.ID, asset.Filename()), "to download the original: assetferry assets get")
+		return exit.With(exit.CodeError, fmt.Errorf("the service has no renditions of %s (%s)", asset.ID, asset.Filename()), "download the original:\n  "+cmdline.Line("assets get", nil, asset.ID))
 	case r.Width == 0:
 		return exit.Usage(fmt.Errorf("the width of %s is still unknown", asset.ID), "add --width, or wait until the service has processed the image")
 	}

@@ -25,7 +25,7 @@ type place struct {
 func findPlace(ctx context.Context, c *assets.Client, text string) (place, error) {
 	text = strings.TrimSuffix(text, "/")
 	if text == "" {
-		return place{}, exit.Usage(errors.New("PLACE is empty"), "to list the categories: assetferry assets categories")
+		return place{}, exit.Usage(errors.New("PLACE is empty"), "list the categories:\n  assetferry assets categories")
 	}
 	var all []assets.Category
 	for category, err := range c.Categories(ctx) {
@@ -87,7 +87,7 @@ func findFolder(ctx context.Context, c *assets.Client, at place, path string) (p
 		case err != nil:
 			return place{}, err
 		case folder.ID == "":
-			return place{}, exit.With(exit.CodeError, fmt.Errorf("there is no folder %q in %s", name, at.path), "to list the folders: assetferry assets folders")
+			return place{}, exit.With(exit.CodeError, fmt.Errorf("there is no folder %q in %s", name, at.path), "list the folders:\n  assetferry assets folders")
 		}
 		at = at.below(folder)
 	}
@@ -100,7 +100,7 @@ func (p place) below(f assets.Folder) place {
 
 // folderByID finds a folder by ID, after no name matched.
 func folderByID(ctx context.Context, c *assets.Client, all []assets.Category, text string) (place, error) {
-	notFound := exit.With(exit.CodeError, fmt.Errorf("there is no category or folder %q", text), "to list the categories: assetferry assets categories")
+	notFound := exit.With(exit.CodeError, fmt.Errorf("there is no category or folder %q", text), "list the categories:\n  assetferry assets categories")
 	f, err := c.Folder(ctx, text, 1)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -98,7 +98,7 @@ func qualityOf(ctx context.Context, c *assets.Client, format assets.ImageFormat)
 	}
 	i := slices.IndexFunc(all, func(q assets.ImageQuality) bool { return q.Format == format })
 	if i < 0 {
-		return 0, exit.With(exit.CodeError, fmt.Errorf("the service has no quality for %s", format), "to list the formats: assetferry assets quality")
+		return 0, exit.With(exit.CodeError, fmt.Errorf("the service has no quality for %s", format), "list the formats:\n  assetferry assets quality")
 	}
 	return all[i].Quality, nil
 }
@@ -136,7 +136,7 @@ func changeQuality(ctx context.Context, c *assets.Client, format assets.ImageFor
 	is, err := qualityOf(ctx, c, format)
 	if err == nil && is != quality {
 		err = exit.With(exit.CodeError, fmt.Errorf("the service accepted the request, but the quality of %s is %d, not %d", format, is, quality),
-			"set it in the user interface of the service; for guesses see assetferry help profile")
+			"set it in the user interface of the service (about assumed requests, see assetferry help profile)")
 	}
 	return err
 }

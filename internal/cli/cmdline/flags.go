@@ -77,7 +77,7 @@ func IsGlobal(c *cobra.Command, f *pflag.Flag) bool {
 // Together refuses two flags that contradict each other.
 func Together(cmd *cobra.Command, one, other, hint string) error {
 	if cmd.Flags().Changed(one) && cmd.Flags().Changed(other) {
-		return exit.Usage(fmt.Errorf("--%s and --%s exclude each other", one, other), hint)
+		return exit.Usage(fmt.Errorf("--%s and --%s cannot be used together", one, other), hint)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func (f *Factory) contextRefs() (refs []ai.ContextRef, err error) {
 	for _, text := range f.Settings.AIContexts {
 		ref, err := ai.ParseContextRef(text)
 		if err != nil {
-			return nil, exit.Usage(fmt.Errorf("--ai-context: %w", err), "assetferry ai contexts ls lists the contexts with their IDs")
+			return nil, exit.Usage(fmt.Errorf("--ai-context: %w", err), "list the contexts with their IDs:\n  assetferry ai contexts ls")
 		}
 		if !slices.Contains(refs, ref) {
 			refs = append(refs, ref)
@@ -57,9 +57,9 @@ func (f *Factory) OpenAIWithContexts(ctx context.Context) (s *AIService, refs []
 func ContextError(err error) error {
 	switch {
 	case errors.Is(err, ai.ErrContext):
-		return exit.With(exit.CodeError, fmt.Errorf("--ai-context: %w", err), "assetferry ai contexts ls lists the contexts")
+		return exit.With(exit.CodeError, fmt.Errorf("--ai-context: %w", err), "list the contexts:\n  assetferry ai contexts ls")
 	case errors.Is(err, fs.ErrNotExist):
-		return exit.With(exit.CodeError, err, "the path of contexts is not documented: set it with --ai-route 'Contexts=GET /path'; assetferry doctor looks for it")
+		return exit.With(exit.CodeError, err, "the path of contexts is not documented: set it with --ai-route 'Contexts=GET /path'. To search for it:\n  assetferry doctor")
 	}
 	return err
 }

@@ -148,7 +148,7 @@ func (f *Factory) OpenAI(ctx context.Context, besides ...string) (*AIService, er
 func (f *Factory) aiOptions(acc aiAccess) (ai.Options, error) {
 	routes, err := ai.ParseRoutes(f.Settings.AIRoutes)
 	if err != nil {
-		return ai.Options{}, exit.Usage(fmt.Errorf("ai_route: %w", err), "assetferry help enrich lists the undocumented routes")
+		return ai.Options{}, exit.Usage(fmt.Errorf("ai_route: %w", err), "list the undocumented routes:\n  assetferry help enrich")
 	}
 	return ai.Options{
 		BaseURL: acc.url, Transport: acc.transport, UserAgent: "assetferry/" + cmdline.Version(),
@@ -314,7 +314,7 @@ func (f *Factory) ChooseModel(ctx context.Context, s *AIService) (ai.Model, erro
 		err = fmt.Errorf("the model %s was removed on %s", m.ID, m.Removal.Format(time.DateOnly))
 	}
 	if err != nil {
-		err = exit.With(exit.CodeError, err, "choose another model with --ai-model; assetferry ai models lists them")
+		err = exit.With(exit.CodeError, err, "choose another model with --ai-model. To list the models:\n  assetferry ai models")
 	}
 	return m, err
 }

@@ -17,6 +17,7 @@ import (
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/clock"
 	"assetferry/internal/config"
+	"assetferry/internal/outbound"
 	"assetferry/internal/ratelimit"
 	"assetferry/internal/retry"
 	"assetferry/internal/sandbox"
@@ -159,10 +160,12 @@ func (f *Factory) dial(dest *Destination, acc Access, readOnly bool) (err error)
 func (d *Destination) Ping(ctx context.Context) error {
 	err := d.Client.Ping(ctx)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return exit.With(exit.CodeError, fmt.Errorf("first contact: no answer from %s within ten seconds", d.URL), "check the URL, the network and the proxy")
+		return exit.With(exit.CodeError, fmt.Errorf("no response from %s within 10 seconds", d.URL), "check the URL, the network and the proxy")
 	}
 	e, ok := errors.AsType[*assets.Error](err)
 	switch {
+	case ok && e.Err != nil && outbound.ConnectFailure(e.Err) != "":
+		return &connectError{d.URL, outbound.ConnectFailure(e.Err), e}
 	case ok && e.Status >= 500:
 		return exit.With(exit.CodeError, err, "the service is not ready: run the same command again later")
 	case ok && e.Foreign && e.Status/100 != 3: // a redirect has a hint of its own
@@ -170,6 +173,18 @@ func (d *Destination) Ping(ctx context.Context) error {
 	}
 	return err
 }
+
+// A connectError says that no connection to the service was possible.
+type connectError struct {
+	url, reason string
+	err         *assets.Error
+}
+
+func (e *connectError) Error() string {
+	return fmt.Sprintf("could not connect to %s: %s", e.url, e.reason)
+}
+
+func (e *connectError) Unwrap() error { return e.err }
 
 // checkURL returns the hint for an answer that is not from the service. The usual hint for its
 // status helps only if it is the service after all.
@@ -265,7 +280,7 @@ func Trusting(caFile string) (*tls.Config, error) {
 		pool = x509.NewCertPool()
 	}
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, exit.Usage(fmt.Errorf("--ca-file %s has no certificate", caFile), "the file needs certificates in PEM format")
+		return nil, exit.Usage(fmt.Errorf("--ca-file %s contains no certificate", caFile), "the file needs certificates in PEM format")
 	}
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
 }
@@ -304,7 +319,7 @@ func (d *Destination) Now() time.Time {
 
 // OtherDestination is the error of an undo for a run that wrote to another destination.
 func OtherDestination(run, wroteTo string, dest *Destination) error {
-	return exit.Usage(fmt.Errorf("run %s wrote to %s, and this is %s", run, wroteTo, dest.Identity()), "select the destination of the run with --to and --workspace")
+	return exit.Usage(fmt.Errorf("run %s wrote to %s, but the selected destination is %s", run, wroteTo, dest.Identity()), "select the destination of the run with --to and --workspace")
 }
 
 // Current returns the URL of an asset now: the embedded sandbox has another port each time.
@@ -355,7 +370,7 @@ func pairsOf(ctx context.Context, store *state.Store, d *Destination) ([]state.P
 	}
 	if len(pairs) == 0 {
 		return nil, exit.With(exit.CodeNoSuch, fmt.Errorf("the state database %s has no runs for %s", store.Path(), d.Identity()),
-			"check --to, --workspace and --state; assetferry status lists its runs")
+			"check --to, --workspace and --state. To list the runs of the state database:\n  "+cmdline.Line("status", cmdline.WithValue("state", store.Path())))
 	}
 	return pairs, nil
 }

@@ -61,11 +61,11 @@ func isOneOf(cmd *cobra.Command, names []string) bool {
 func (f *Factory) missingSource(cmd *cobra.Command) error {
 	jobs := slices.Sorted(maps.Keys(f.Settings.Jobs))
 	if len(jobs) == 0 {
-		return exit.Usage(fmt.Errorf("%s: SOURCE is missing", cmd.Name()), "name it, or a job of the configuration with --job; "+cmd.CommandPath()+" --help shows how")
+		return exit.Usage(fmt.Errorf("%s: SOURCE is missing", cmd.Name()), "name a source, or a job of the configuration with --job. To show the usage:\n  "+cmd.CommandPath()+" --help")
 	}
-	hint := fmt.Sprintf("name it, or a job of the configuration with --job; default_job: NAME in %s chooses one:", f.Settings.File)
+	hint := fmt.Sprintf("name a source, or choose a job (default_job: NAME in %s makes one the default):", f.Settings.File)
 	for _, job := range jobs {
-		hint += "\n    " + f.Again(cmd.Name(), nil, "--job", job)
+		hint += "\n  " + f.Again(cmd.Name(), nil, "--job", job)
 	}
 	return exit.Usage(fmt.Errorf("%s: SOURCE is missing, and %s has several jobs: %s", cmd.Name(), f.Settings.File, strings.Join(jobs, ", ")), hint)
 }

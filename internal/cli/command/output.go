@@ -187,7 +187,7 @@ func MayReplaceWith(name, flag, kind string, is func(io.Reader) (bool, error)) e
 		return exit.Usage(fmt.Errorf("--%s %s: %w", flag, ui.Sanitize(name), err), "name another file with --"+flag)
 	}
 	if !isKind {
-		return exit.Usage(fmt.Errorf("--%s %s exists and is no %s", flag, ui.Sanitize(name), kind), "name another file: a file of another kind is never replaced")
+		return exit.Usage(fmt.Errorf("--%s %s exists and is not %s", flag, ui.Sanitize(name), kind), "name another file: a file of another kind is never replaced")
 	}
 	return nil
 }

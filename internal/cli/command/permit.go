@@ -111,12 +111,12 @@ func (f *Factory) permit(ctx context.Context, dest *Destination, need config.Req
 
 // Refuse is the error of a command without a valid approval.
 func (f *Factory) Refuse(need config.Requirement, format string, args ...any) error {
-	hint := "assetferry help security explains approvals"
+	hint := "read about approvals:\n  assetferry help security"
 	if f.Called.Flags().Lookup(RequestFlag) != nil {
-		hint = f.sameCommand("--"+RequestFlag, "request.json")
+		hint = "request an approval:\n  " + f.sameCommand("--"+RequestFlag, "request.json")
 	}
 	if f.Called.Name() == "migrate" { // its plan can be approved
-		hint = f.Again("plan", f.Called.Flags().Args(), "--output", "plan.jsonl")
+		hint = "write a plan for the approval:\n  " + f.Again("plan", f.Called.Flags().Args(), "--output", "plan.jsonl")
 	}
 	return exit.With(exit.CodeSafetyCheck, fmt.Errorf("destination %s requires an approval: %w; nothing was sent", need.Destination, fmt.Errorf(format, args...)), hint)
 }
@@ -259,7 +259,7 @@ func (f *Factory) requestApproval(dest *Destination, need config.Requirement, s 
 	if _, err := approval.ParseRequest(text); err != nil {
 		return fmt.Errorf("write approval request: %w", err)
 	}
-	if err := MayReplaceWith(o.request, RequestFlag, "approval request", approval.IsRequest); err != nil {
+	if err := MayReplaceWith(o.request, RequestFlag, "an approval request", approval.IsRequest); err != nil {
 		return err
 	}
 	if err := WriteNew(o.request, true, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
@@ -268,7 +268,7 @@ func (f *Factory) requestApproval(dest *Destination, need config.Requirement, s 
 	name := ui.Sanitize(shell.Word(o.request))
 	f.Out.Printf("The approval request is in %s. It expires on %s. Nothing was sent.", ui.Sanitize(o.request), r.ExpiresAt.Local().Format(time.DateTime))
 	f.Out.Printf("An approver reads and signs it, which writes %s.sig:\n    ssh-keygen -Y sign -n %s -f ~/.ssh/id_ed25519 %s", ui.Sanitize(o.request), approvers.Namespace, name)
-	f.Out.Printf("Next: %s", f.sameCommand(append(s.Acts, "--approval", o.request)...))
+	f.Out.Printf("Next:\n  %s", f.sameCommand(append(s.Acts, "--approval", o.request)...))
 	return exit.Said(exit.CodeDone)
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"assetferry/internal/cli/cmdline"
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
@@ -39,7 +40,7 @@ func (f *Factory) SelectRun(ctx context.Context, cmd *cobra.Command, store *stat
 	case errors.Is(err, state.ErrNotFound):
 		return run, NoSuchRun(store, id)
 	case err == nil && source != "" && run.Pair.Source != source:
-		return run, exit.With(exit.CodeNoSuch, fmt.Errorf("run %s is of the source %s", run.ID, ui.Sanitize(run.Pair.Source)), "omit --source or --job")
+		return run, exit.With(exit.CodeNoSuch, fmt.Errorf("run %s belongs to the source %s", run.ID, ui.Sanitize(run.Pair.Source)), "omit --source or --job")
 	}
 	return run, err
 }
@@ -55,7 +56,7 @@ func (f *Factory) selectedSource(cmd *cobra.Command) (string, error) {
 // NoSuchRun is the error for a run that is not in the state database.
 func NoSuchRun(store *state.Store, id string) error {
 	return exit.With(exit.CodeNoSuch, fmt.Errorf("no run %s in the state database %s", ui.Sanitize(id), ui.Sanitize(store.Path())),
-		"assetferry runs lists the runs; each destination has its own state database: see --to and --state")
+		"check --to and --state: each destination has its own state database. To list the runs of this one:\n  "+cmdline.Line("runs", cmdline.WithValue("state", store.Path())))
 }
 
 // noRunYet is the error for the newest run if there is none.
@@ -64,7 +65,7 @@ func noRunYet(store *state.Store, source string) error {
 	if source != "" {
 		what = fmt.Sprintf("no run of the source %s in the state database %s", ui.Sanitize(source), ui.Sanitize(store.Path()))
 	}
-	return exit.With(exit.CodeNoSuch, errors.New(what), "assetferry status shows sources and runs; --run ID also selects a plan")
+	return exit.With(exit.CodeNoSuch, errors.New(what), "list the sources and their runs (--run ID also selects a plan):\n  "+cmdline.Line("status", cmdline.WithValue("state", store.Path())))
 }
 
 // NewestRun returns the newest run of one source or of all that is not a plan. If there is none,

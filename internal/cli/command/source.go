@@ -62,7 +62,7 @@ func kindOf(url string) (kind, error) {
 // to exclude.
 func (f *Factory) OpenSource(ctx context.Context, url string, exclude []string) (sources.Source, string, error) {
 	if url == "" {
-		return nil, "", exit.Usage(errors.New("SOURCE is empty"), KindsOfSources+"; for the current directory write .")
+		return nil, "", exit.Usage(errors.New("SOURCE is empty"), KindsOfSources+". For the current directory, write .")
 	}
 	if config.IsURL(url) {
 		k, err := kindOf(url)
@@ -122,7 +122,7 @@ func badURL(err error, hint string) error {
 	return exit.Usage(fmt.Errorf("source: %w", err), hint)
 }
 
-const bucketHint = "write s3://bucket or s3://bucket/prefix; see assetferry help s3"
+const bucketHint = "write s3://bucket or s3://bucket/prefix (see assetferry help s3)"
 
 // BadURL is the error of an invalid URL of a bucket.
 func BadURL(err error) error {

@@ -82,7 +82,7 @@ func (f *Factory) printRoom(path string) {
 	}
 	if say := scarceRoom(free, size); say != "" {
 		f.Out.Notef("%s", say)
-		f.Out.Notef("Try: free some space, or choose another disk with --state")
+		f.Out.Notef("Try: free some space, or use another disk with --state")
 	}
 }
 
@@ -108,7 +108,7 @@ func (f *Factory) PrintLoss(path string) {
 	}
 	if _, err := os.Stat(backup); err == nil {
 		f.Out.Notef("The state database is missing. A backup exists: %s", ui.Sanitize(backup))
-		f.Out.Notef("This run starts a new one and adopts existing assets. To restore the backup instead: assetferry help state")
+		f.Out.Notef("This run starts a new one and adopts existing assets. To restore the backup instead, see:\n  assetferry help state")
 	}
 }
 
@@ -239,7 +239,7 @@ func (f *Factory) RecordedDestination(ctx context.Context) (*Destination, error)
 // MustExist is an error with its own exit code if a state database does not exist.
 func MustExist(path string) error {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return exit.With(exit.CodeNoSuch, fmt.Errorf("the state database %s does not exist yet", path), "assetferry migrate creates it; --state names another one")
+		return exit.With(exit.CodeNoSuch, fmt.Errorf("the state database %s does not exist yet", path), "name another file with --state, or create this one:\n  assetferry migrate SOURCE")
 	} else if err != nil {
 		return err
 	}

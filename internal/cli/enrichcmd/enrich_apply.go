@@ -93,7 +93,7 @@ func UndoEnrichment(ctx context.Context, f *command.Factory, dest *command.Desti
 	began := time.Now()
 	switch {
 	case run.Command != "apply":
-		return exit.With(exit.CodeError, fmt.Errorf("run %s of enrich %s changed no assets", run.ID, run.Command), "to list the runs: assetferry runs")
+		return exit.With(exit.CodeError, fmt.Errorf("run %s of enrich %s changed no assets", run.ID, run.Command), "list the runs:\n  "+f.Again("runs", nil))
 	case run.Destination != dest.Identity():
 		return command.OtherDestination(run.ID, run.Destination, dest)
 	}
@@ -234,7 +234,7 @@ func nextOfEnrichment(f *command.Factory, r enrich.Result) {
 	case r.States[enrichment.Failed]+r.States[enrichment.Planned] > 0:
 		printRepeat(f)
 	case r.States[enrichment.Applied] > 0:
-		f.Out.Notef("To undo this run: %s", cmdline.Line("undo", append(keptFlags(f, false, nil), "--run", r.Run.ID)))
+		f.Out.Notef("To undo this run:\n  %s", cmdline.Line("undo", append(keptFlags(f, false, nil), "--run", r.Run.ID)))
 		printNext(f, "enrich audit", nil)
 	case r.States[enrichment.Undone] > 0:
 		printNext(f, "enrich proposals", nil, "--only", "undone")

@@ -137,7 +137,7 @@ func checkOpen(nums []int64) error {
 		return nil
 	}
 	return exit.With(exit.CodeNoSuch, fmt.Errorf("proposal %d cannot be decided: it does not exist, was applied, or is requested again (%s in total)",
-		nums[0], ui.Counted(int64(len(nums)), "proposal")), "to list the open proposals: assetferry enrich proposals")
+		nums[0], ui.Counted(int64(len(nums)), "proposal")), "list the open proposals:\n  assetferry enrich proposals")
 }
 
 // number parses the ID of a proposal. It returns 0 if the ID is not valid.
@@ -192,7 +192,7 @@ func judgeByHand(ctx context.Context, f *command.Factory, ids []string, accepted
 	var nums []int64
 	for _, id := range ids {
 		if number(id) == 0 {
-			return exit.Usage(fmt.Errorf("%q is not the ID of a proposal", id), "to list the IDs: assetferry enrich proposals")
+			return exit.Usage(fmt.Errorf("%q is not the ID of a proposal", id), "list the IDs:\n  assetferry enrich proposals")
 		}
 		nums = append(nums, number(id))
 	}

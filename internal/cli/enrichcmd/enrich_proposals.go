@@ -289,11 +289,12 @@ func proposalText(r proposals.Row) string {
 		if t.Description == "" && len(t.Tags) == 0 {
 			return
 		}
-		fmt.Fprintf(&b, "    %s  %s", name, ui.Sanitize(t.Description))
+		text := t.Description
 		if len(t.Tags) > 0 {
-			fmt.Fprintf(&b, "  [%s]", ui.Sanitize(strings.Join(t.Tags, ", ")))
+			text += " [" + strings.Join(t.Tags, ", ") + "]"
 		}
-		b.WriteString("\n")
+		text = strings.Join(strings.Fields(text), " ") // Out wraps only lines without columns
+		fmt.Fprintf(&b, "    %s  %s\n", name, ui.Sanitize(text))
 	}
 	line("Current: ", r.Old)
 	line("Proposed:", r.New)

@@ -12,13 +12,13 @@ import (
 
 // printNext prints the command to run next. It keeps the global flags of this call, and --to.
 func printNext(f *command.Factory, command string, args []string, more ...string) {
-	f.Out.Notef("Next: %s", cmdline.Line(command, append(keptFlags(f, false, more), more...), args...))
+	f.Out.Next("", cmdline.Line(command, append(keptFlags(f, false, more), more...), args...))
 }
 
 // printRepeat prints this call with other flags as the command to run next.
 func printRepeat(f *command.Factory, more ...string) {
 	command := strings.TrimPrefix(f.Command, "assetferry ")
-	f.Out.Notef("Next: %s", cmdline.Line(command, append(keptFlags(f, true, more), more...), f.Called.Flags().Args()...))
+	f.Out.Next("", cmdline.Line(command, append(keptFlags(f, true, more), more...), f.Called.Flags().Args()...))
 }
 
 // keptFlags returns the flags of this call for the next command, without those in but.

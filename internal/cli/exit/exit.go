@@ -125,11 +125,11 @@ func failureOf(err error) Failure {
 		f.Code = CodeLimit
 	case isSpent(err):
 		f.Code = CodeLimit
-		f.Hint = OrHint(f.Hint, "proposals so far are kept; run it again with more --max-credits to continue")
+		f.Hint = OrHint(f.Hint, "the proposals so far are kept; to continue, run the same command again with a higher --max-credits")
 	case isAIAuth(err):
-		f.Code, f.Hint = CodeAuth, OrHint(f.Hint, "check the credentials of the AI content service: assetferry help enrich")
+		f.Code, f.Hint = CodeAuth, OrHint(f.Hint, "check the credentials of the AI content service (see assetferry help enrich)")
 	case errors.Is(err, enrich.ErrNoAudit):
-		f.Hint = "run assetferry enrich audit first"
+		f.Hint = "run the audit first:\n  assetferry enrich audit"
 	case assets.IsAuth(err), sources.IsAuth(err):
 		f.Code, f.Hint = CodeAuth, OrHint(f.Hint, "check ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY, and that the access key belongs to the environment")
 	case isEmptySource(err):
@@ -139,19 +139,19 @@ func failureOf(err error) Failure {
 	case isUsage(err):
 		f.Code = CodeUsage
 	case errors.Is(err, ownership.ErrInUse):
-		f.Code, f.Hint = CodeInUse, OrHint(f.Hint, "wait until the other process has finished; two at once would upload everything twice")
+		f.Code, f.Hint = CodeInUse, OrHint(f.Hint, "wait until the other process ends; two at once would upload everything twice")
 	case errors.Is(err, ownership.ErrNotOwner):
 		f.Code, f.Hint = CodeInUse, "leave it to that process; the next run checks the uploads that were in progress here"
 	case errors.Is(err, state.ErrNotFound):
-		f.Code, f.Hint = CodeNoSuch, "assetferry runs lists the runs of the state database"
+		f.Code, f.Hint = CodeNoSuch, "list the runs of the state database:\n  assetferry runs"
 	case errors.Is(err, state.ErrPruned):
-		f.Code, f.Hint = CodeNoSuch, "keep_runs limits how long the items of runs are kept; assetferry urls --run ID lists the assets that the run created, to be trashed by hand"
+		f.Code, f.Hint = CodeNoSuch, "keep_runs limits how long the items of runs are kept. Trash the assets by hand; to list those that the run created:\n  assetferry urls --run ID"
 	case errors.Is(err, state.ErrForeign):
-		f.Hint = "name another file with --state; if this was the state database, restore its backup (assetferry help state). The file was not changed"
+		f.Hint = "name another file with --state, or restore the backup of the state database (see assetferry help state). The file was not changed"
 	case errors.Is(err, state.ErrNewer):
 		f.Hint = "use the version of assetferry that wrote it, or a later one. The file was not changed"
 	case errors.Is(err, datadir.ErrInUse):
-		f.Code, f.Hint = CodeInUse, "another process runs this sandbox: assetferry sandbox status --data DIR shows its URL, assetferry sandbox stop --data DIR stops it"
+		f.Code, f.Hint = CodeInUse, "another process runs this sandbox. To show its URL, or to stop it:\n  assetferry sandbox status --data DIR\n  assetferry sandbox stop --data DIR"
 	}
 	f.Class = Classes[f.Code]
 	return f

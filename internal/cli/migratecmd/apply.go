@@ -62,7 +62,7 @@ command again.
 				return err
 			}
 			if cmd.Flags().Changed("approval") && cmd.Flags().Changed("approved-by") {
-				return exit.Usage(errors.New("--approval and --approved-by exclude each other: a signature names its approver"), "omit --approved-by")
+				return exit.Usage(errors.New("--approval and --approved-by cannot be used together: a signature names its approver"), "omit --approved-by")
 			}
 			if err := bindToHash(ctx, f, cmd, o.approved, hash, o.dryRun); err != nil {
 				return err

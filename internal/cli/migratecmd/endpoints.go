@@ -263,7 +263,7 @@ func oneCategoryRule(f *command.Factory, r *migrate.Rules) error {
 	case by > named:
 		r.Category = ""
 	default:
-		return exit.Usage(errors.New("--category and --category-by exclude each other"), "omit one of them")
+		return exit.Usage(errors.New("--category and --category-by cannot be used together"), "omit one of them")
 	}
 	return nil
 }
@@ -305,7 +305,7 @@ func fallbackRule(f *command.Factory, r *migrate.Rules) error {
 	case c.Unsupported == "create":
 		r.FallbackCategory = c.FallbackCategory
 	case c.SourceOf("fallback_category") == config.FromFlag:
-		return exit.Usage(fmt.Errorf("--fallback-category needs --unsupported create; it is %s", c.Unsupported), "add --unsupported create")
+		return exit.Usage(fmt.Errorf("--fallback-category needs --unsupported create; it is set to %s", c.Unsupported), "add --unsupported create")
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func prepareOutput(f *command.Factory, name string) error {
 	case err == nil && !info.Mode().IsRegular():
 		return exit.Usage(fmt.Errorf("--output %s is not a file", name), "use a file: --output PLAN.jsonl")
 	}
-	if err := command.MayReplaceWith(name, "output", "plan", approval.IsPlan); err != nil {
+	if err := command.MayReplaceWith(name, "output", "a plan", approval.IsPlan); err != nil {
 		return err
 	}
 	f.PlanFile = name

@@ -125,7 +125,7 @@ func syncRules(ctx context.Context, f *command.Factory, s *endpoints, o SyncOpti
 	case "failed":
 		return takeFailed(ctx, f, s, r, restart)
 	}
-	return exit.Usage(fmt.Errorf("--only %q is not possible: its only value is failed", o.only), "omit it to include all objects")
+	return exit.Usage(fmt.Errorf("--only %q is not valid: its only value is failed", o.only), "omit it to include all objects")
 }
 
 // takeFailed limits a sync to the objects that did not arrive before. A started run has more to do

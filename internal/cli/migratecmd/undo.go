@@ -80,7 +80,7 @@ help security.
 func checkUndo(f *command.Factory, cmd *cobra.Command, o undoOptions) error {
 	switch {
 	case o.run == "":
-		return exit.Usage(errors.New("undo: --run is missing"), "list the runs:\n  assetferry runs")
+		return exit.Usage(errors.New("undo: --run is missing"), "list the runs:\n  "+f.Again("runs", nil))
 	case o.yes && !o.apply:
 		return exit.Usage(errors.New("--yes needs --apply: without it, undo asks no question"), "add --apply, or omit --yes")
 	case o.apply && !o.yes && !f.OnlyRequests() && !ui.IsTerminal(f.Stdin):
@@ -174,8 +174,12 @@ func findUndone(ctx context.Context, f *command.Factory, s *endpoints, o undoOpt
 	case err != nil:
 		return undone, err
 	case undone.Undoes != 0:
+		first, err := s.store.UndoneRun(ctx, undone)
+		if err != nil {
+			return undone, err
+		}
 		return undone, exit.With(exit.CodeError, fmt.Errorf("run %s is an undo, and cannot be undone", undone.ID),
-			"upload the objects again with assetferry migrate, or restore the assets from Trash")
+			"restore the assets from Trash, or upload the objects again:\n  "+outcome.CommandOf(f, first, nil))
 	case undone.Pair.Destination != s.dest.Identity():
 		return undone, command.OtherDestination(undone.ID, undone.Pair.Destination, s.dest)
 	}

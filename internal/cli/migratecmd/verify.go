@@ -102,7 +102,7 @@ func runVerify(ctx context.Context, f *command.Factory, level string, sample int
 	}
 	switch {
 	case verified == 0:
-		return exit.With(exit.CodeNoSuch, errors.New("nothing was uploaded yet, so there is nothing to verify"), "run assetferry migrate first")
+		return exit.With(exit.CodeNoSuch, errors.New("nothing was uploaded yet, so there is nothing to verify"), "upload something first:\n  "+f.Again("migrate", []string{"SOURCE"}))
 	case worst.code == exit.CodeDone:
 		f.Out.Next("Show the report:", f.Again("report", nil))
 		return nil
@@ -155,7 +155,11 @@ func reportMissing(ctx context.Context, f *command.Factory, store *state.Store, 
 	all := func(_ *string, r *migrate.Rules) { r.Include, r.FilesFrom, r.Limit = nil, nil, 0 }
 	step := outcome.NextStep{Why: "Upload " + rest + ":", Command: outcome.CommandOf(f, run, all)}
 	if run.Undoes != 0 {
-		step.Why, step.Command = "Upload "+rest+" with assetferry migrate, without --include, --files-from and --limit.", ""
+		undone, err := store.UndoneRun(ctx, run)
+		if err != nil {
+			return verdict{}, err
+		}
+		step.Command = outcome.CommandOf(f, undone, all)
 	}
 	return verdict{exit.CodeItems, step}, nil
 }

@@ -172,7 +172,7 @@ func serveSandbox(ctx context.Context, f *command.Factory, o sandboxOptions) err
 	for _, text := range o.faults {
 		rule, err := fault.Parse(text)
 		if err != nil {
-			return exit.Usage(fmt.Errorf("--fault %q: %w", text, err), "for the syntax: assetferry sandbox --help")
+			return exit.Usage(fmt.Errorf("--fault %q: %w", text, err), "show the syntax:\n  assetferry sandbox --help")
 		}
 		options.Faults = append(options.Faults, rule)
 	}
@@ -207,7 +207,7 @@ func serveSandbox(ctx context.Context, f *command.Factory, o sandboxOptions) err
 			f.Out.Notef("Token URL of the AI content service: %s%s", words.url, words.tokenPath)
 		}
 	}
-	f.Out.Notef("To stop the sandbox: %s", stopHint(o.data))
+	f.Out.Notef("To stop the sandbox:\n  %s", stopHint(o.data))
 	stopBoth := run.stop
 	if err := announce(f, url, words.url, credentials); err != nil { // the shell continues after this
 		return errors.Join(err, stopBoth())
@@ -228,7 +228,7 @@ func runSandbox(ctx context.Context, f *command.Factory, o sandboxOptions, optio
 	server, err := sandbox.New(options)
 	if errors.Is(err, datadir.ErrInUse) {
 		data := cmdline.WithValue("data", o.data)
-		hint := "to see its URL: " + cmdline.Line("sandbox status", data) + "; to stop it: " + cmdline.Line("sandbox stop", data)
+		hint := "show its URL, or stop it:\n  " + cmdline.Line("sandbox status", data) + "\n  " + cmdline.Line("sandbox stop", data)
 		if _, e := controlSandbox(f, o.data, func(c sandbox.Control) error { _, err := c.Status(ctx); return err }); e != nil {
 			hint = "wait for the command that uses it, such as one with --to sandbox. If it was started with --credentials-from-env, stop it in a shell with its access key"
 		}

@@ -110,7 +110,7 @@ running, stop does nothing and succeeds.
 			}
 			f.Out.Notef("The sandbox at %s has stopped.", control.URL)
 			if exported, _ := f.Lookup("ASSETFERRY_URL"); exported == control.URL {
-				f.Out.Notef("The variables of this shell still refer to it, and override a configuration file. To remove them: %s", unsetSandbox)
+				f.Out.Notef("The variables of this shell still refer to it, and override a configuration file. To remove them:\n  %s", unsetSandbox)
 			}
 			return nil
 		}),
@@ -135,7 +135,7 @@ once, in one browser. If no sandbox is running, the exit code is 10.
 			var is sandbox.Status
 			control, err := controlSandbox(f, data, func(c sandbox.Control) (err error) { is, err = c.Status(ctx); return err })
 			if errors.Is(err, sandbox.ErrNotRunning) {
-				return exit.With(exit.CodeNoSuch, fmt.Errorf("no sandbox is running%s", whichSandbox(control, data)), "to start it: "+startHint(data))
+				return exit.With(exit.CodeNoSuch, fmt.Errorf("no sandbox is running%s", whichSandbox(control, data)), "start it:\n  "+startHint(data))
 			} else if err != nil {
 				return err
 			}

@@ -57,7 +57,7 @@ func (o *sandboxAI) start(ctx context.Context, beside sandbox.Options) (*running
 	for _, text := range o.faults {
 		f, err := fault.Parse(text)
 		if err != nil {
-			return nil, exit.Usage(fmt.Errorf("--ai-fault %q: %w", text, err), "for the syntax: assetferry sandbox --help")
+			return nil, exit.Usage(fmt.Errorf("--ai-fault %q: %w", text, err), "show the syntax:\n  assetferry sandbox --help")
 		}
 		options.Faults = append(options.Faults, f)
 	}

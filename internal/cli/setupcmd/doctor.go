@@ -124,13 +124,18 @@ func (d *examination) examine(ctx context.Context) error {
 	}
 	d.Out.Printf("\n%s.", d.tally())
 	if d.failures > 0 {
-		return exit.With(d.code, fmt.Errorf("%[2]s of %[1]s", ui.Counted(int64(len(checks)), "check"), d.failed()),
-			"fix the first one first: the others may follow from it")
+		return exit.With(d.code, fmt.Errorf("%d of %s failed", d.failures, ui.Counted(int64(len(checks)), "check")), d.firstFailure())
 	}
 	return nil
 }
 
-func (d *examination) failed() string { return fmt.Sprintf("%d failed", d.failures) }
+// firstFailure returns the hint after failed checks.
+func (d *examination) firstFailure() string {
+	if d.failures == 1 {
+		return "fix the failure, then run doctor again"
+	}
+	return "fix the first failure first; it may cause the others"
+}
 
 // show shows a result and counts it.
 func (d *examination) show(check string, f doctor.Finding) {

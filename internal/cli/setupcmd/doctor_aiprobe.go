@@ -3,8 +3,10 @@ package setupcmd
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"assetferry/internal/ai/aiprobe"
+	"assetferry/internal/cli/cmdline"
 	"assetferry/internal/clock"
 	"assetferry/internal/ui"
 )
@@ -19,7 +21,8 @@ func (d *examination) probeAI(ctx context.Context, name string) error {
 		Step: func(what string) { d.Out.Log().Debug("probe of the AI content service", "measures", what) },
 	})
 	for _, left := range result.Left {
-		d.Out.Notef("Not deleted at the AI content service: %s. Delete it with assetferry ai conversations rm.", ui.Sanitize(left))
+		id := strings.TrimPrefix(left, "the conversation ")
+		d.Out.Notef("Not deleted at the AI content service: %s. To delete it:\n  %s", ui.Sanitize(left), cmdline.Line("ai conversations rm", nil, id))
 	}
 	if result.Measured {
 		err = errors.Join(d.saveAIProfile(result, name), err)

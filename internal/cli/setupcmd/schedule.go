@@ -82,7 +82,7 @@ database. Schedule never replaces a unit of another configuration.
 
 func writeSchedule(ctx context.Context, f *command.Factory, cmd *cobra.Command, source string, o scheduleOptions) error {
 	if f.Out.JSON() {
-		return exit.Usage(errors.New("schedule prints a unit or a cron line, and has no JSON"), "omit --json")
+		return exit.Usage(errors.New("schedule does not support --json: it prints a unit or a cron line"), "omit --json")
 	}
 	if err := ScheduleIsForUnix(); err != nil {
 		return err
@@ -203,7 +203,7 @@ func writeUnit(f *command.Factory, path, text string) error {
 // ScheduleIsForUnix refuses Windows, which has neither systemd nor cron.
 func ScheduleIsForUnix() error {
 	if runtime.GOOS == "windows" {
-		return exit.With(exit.CodeError, errors.New("schedule supports systemd and cron, and Windows has neither"), "let the Task Scheduler start assetferry sync")
+		return exit.With(exit.CodeError, errors.New("schedule supports systemd and cron, and Windows has neither"), "add this command, with its source, to the Task Scheduler:\n  assetferry sync SOURCE")
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func refuseSingleRunFlags(cmd *cobra.Command) error {
 	}
 	for _, name := range staying {
 		if cmd.Flags().Changed(name) {
-			return exit.Usage(fmt.Errorf("--%s keeps sync running, but a scheduled sync must end", name), "omit it here, or write your own service that starts assetferry sync --"+name)
+			return exit.Usage(fmt.Errorf("--%s keeps sync running, but a scheduled sync must end", name), "omit it here, or write your own service for sync --"+name)
 		}
 	}
 	if name, _ := cmd.Flags().GetString("files-from"); name == "-" {
@@ -112,7 +112,7 @@ func checkLastRun(ctx context.Context, f *command.Factory, cmd *cobra.Command, s
 		return "", err
 	}
 	if decided.Step == migrate.StepRefuse {
-		return "", exit.With(exit.CodeError, fmt.Errorf("run %s of %s is not finished, and a sync would stop", open.ID, open.Command), "finish it:\n    "+outcome.FinishIt(f, open))
+		return "", exit.With(exit.CodeError, fmt.Errorf("run %s of %s is not finished, and a sync would stop", open.ID, open.Command), "finish it:\n  "+outcome.FinishIt(f, open))
 	}
 	last, err := schedule.LastRun(ctx, store, pair)
 	if err != nil || last.Num == 0 {
@@ -195,11 +195,11 @@ func compareRules(f *command.Factory, cmd *cobra.Command, source string, last st
 	if last.Command == "sync" {
 		once = f.Again("sync", f.SourceArgument(source), "--accept-rules")
 	}
-	hint := "if the new rules are meant, run them once, then schedule them:\n    " + once
+	hint := "if the new rules are meant, run them once, then schedule them:\n  " + once
 	if flagsCanSay(f, was, now) && sayable {
 		flags := append(f.CarriedBut("schedule", slices.Concat(outcome.OfRules, flagNames(schedule.ComparedSettings()), cmdline.SingleRunFlags, []string{"--notify"}), nil), outcome.RuleSwitches(f, was)...)
 		flags = append(flags, settings...)
-		hint = "schedule the rules of that run:\n    " + cmdline.Line("schedule", flags, f.SourceArgument(source)...) + "\nor " + hint
+		hint = "schedule the rules of that run:\n  " + cmdline.Line("schedule", flags, f.SourceArgument(source)...) + "\nOr, " + hint
 	}
 	return exit.Usage(fmt.Errorf("the last run of %s, %s %s, had other rules: %s", ui.Sanitize(source), last.Command, last.ID, strings.Join(changed, "; ")), hint)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/cli/cmdline"
 	"assetferry/internal/cli/command"
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/clock"
@@ -64,7 +65,7 @@ func statePrune(ctx context.Context, f *command.Factory, path, olderThan string,
 	f.Out.Printf("Pruned runs that ended before %s: %s.", before.Local().Format(time.DateTime), prunedText(pruned))
 	unused, err := store.Unused(ctx)
 	if err == nil && !pruned.IsEmpty() {
-		f.Out.Notef("%s of the state database are unused, and later runs use them again. To return them to the disk: assetferry state compact", ui.Bytes(unused))
+		f.Out.Notef("%s of the state database are unused, and later runs use them again. To return them to the disk:\n  %s", ui.Bytes(unused), cmdline.Line("state compact", cmdline.WithValue("state", path)))
 	}
 	return err
 }

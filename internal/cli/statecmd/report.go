@@ -153,7 +153,7 @@ func (o reportOptions) isList() bool {
 	return o.splitBy == "" && (o.only != "" || o.format == "csv" || o.format == "keys")
 }
 
-// check rejects invalid values, and flags that exclude each other.
+// check rejects invalid values, and flags that cannot be used together.
 func (o reportOptions) check(json bool) (report.Choice, error) {
 	choice, err := report.ParseChoice(o.only)
 	toFolder := o.output != "" && o.output != "-"
@@ -165,9 +165,9 @@ func (o reportOptions) check(json bool) (report.Choice, error) {
 	case o.splitBy != "" && o.splitBy != "folder":
 		return choice, exit.Usage(fmt.Errorf("--split-by: unknown value %q", o.splitBy), "--split-by folder")
 	case o.format == "html" && o.only != "":
-		return choice, exit.Usage(errors.New("--only and --format html exclude each other"), "use --format csv, json, text or keys")
+		return choice, exit.Usage(errors.New("--only and --format html cannot be used together"), "use --format csv, json, text or keys")
 	case o.format == "html" && o.splitBy != "":
-		return choice, exit.Usage(errors.New("--split-by and --format html exclude each other"), "the page contains the counts of folders; use --format csv, json, text or keys for lists")
+		return choice, exit.Usage(errors.New("--split-by and --format html cannot be used together"), "the page contains the counts of folders; use --format csv, json, text or keys for lists")
 	case o.splitBy != "" && !toFolder && (o.only != "" || o.format == "keys"):
 		return choice, exit.Usage(errors.New("--split-by folder needs a folder for the lists"), "add --output DIR")
 	case json && o.output == "-":

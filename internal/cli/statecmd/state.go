@@ -92,7 +92,7 @@ func stateCheck(ctx context.Context, f *command.Factory, path string) error {
 	}
 	if len(problems) > 0 {
 		f.Out.Notef("The state database is damaged: %s", ui.Counted(int64(len(problems)), "problem"))
-		f.Out.Notef("Try: restore the backup, or see assetferry help state. The file was not changed.")
+		f.Out.Notef("The file was not changed.\nTry: restore the backup (see assetferry help state)")
 		return exit.Said(exit.CodeDifference)
 	}
 	f.Out.Printf("The state database is not damaged.")

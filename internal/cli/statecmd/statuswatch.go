@@ -58,12 +58,12 @@ func endOfWatch(ctx context.Context, f *command.Factory, store *state.Store, o r
 			return err
 		}
 		f.Out.Printf("Run %s stopped before it was finished: %s", o.Run.ID, items)
-		f.Out.Notef("Try: %s", command)
+		f.Out.Next("Resume the run:", command)
 		return exit.Said(exit.CodeItems)
 	}
 	f.Out.Printf("Run %s is %s: %s", o.Run.ID, o.Run.State, items)
 	if code := outcome.ExitOf(o.Tallies); code != exit.CodeDone {
-		f.Out.Notef("Try: assetferry report lists the causes and how to fix them")
+		f.Out.Next("Show the causes and how to fix them:", f.Again("report", nil))
 		return exit.Said(code)
 	}
 	return nil

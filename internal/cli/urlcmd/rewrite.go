@@ -94,7 +94,7 @@ fragments, see assetferry help rewrite.
 	return c
 }
 
-// contradiction returns an error for flags that exclude each other.
+// contradiction returns an error for flags that cannot be used together.
 func (j rewriteJob) contradiction(cmd *cobra.Command, args []string, json bool) error {
 	stdin := slices.Contains(args, "-")
 	switch {
@@ -112,14 +112,14 @@ func (j rewriteJob) contradiction(cmd *cobra.Command, args []string, json bool) 
 	if j.restore != "" {
 		for _, name := range []string{"map", "old-prefix", "run", "source", "all", "unused", "changes"} {
 			if cmd.Flags().Changed(name) {
-				return exit.Usage(fmt.Errorf("--restore and --%s exclude each other", name), "remove one of them")
+				return exit.Usage(fmt.Errorf("--restore and --%s cannot be used together", name), "remove one of them")
 			}
 		}
 	}
 	if j.mapFile != "" {
 		for _, name := range []string{"old-prefix", "run", "source"} {
 			if cmd.Flags().Changed(name) {
-				return exit.Usage(fmt.Errorf("--map and --%s exclude each other: the map replaces the state database", name), "remove one of them")
+				return exit.Usage(fmt.Errorf("--map and --%s cannot be used together: the map replaces the state database", name), "remove one of them")
 			}
 		}
 	}
@@ -136,7 +136,7 @@ func rewriteFiles(ctx context.Context, f *command.Factory, cmd *cobra.Command, a
 	f.CloseLater(redirects.Close)
 	r, err := rewrite.New(redirects, redirects.Old(), slices.Concat(redirects.Assets().Current(), redirects.Others()))
 	if err != nil {
-		return exit.Usage(err, "rewrite the files in parts: --map with a part of the map that assetferry urls writes")
+		return exit.Usage(err, "split the redirect map, and rewrite the files once for each part, with --map FILE. To write the map:\n  assetferry urls --output urls.tsv")
 	}
 	w := &rewriting{Factory: f, job: job}
 	w.session = rewrite.NewSession(r, f.Summary.Rewritten, w)
@@ -314,7 +314,7 @@ func (w *rewriting) printResult(args []string, redirects rewrite.Redirects) erro
 		return err
 	}
 	if c.Changed > 0 && !w.job.write && args[0] != "-" {
-		w.Out.Notef("Nothing was written. To replace the files, add --write; it keeps the originals")
+		w.Out.Notef("Nothing was written. To replace the files, add --write; it keeps the originals.")
 	}
 	w.printBackup()
 	if w.job.mapFile == "" && c.Replaced+c.Current > 0 {

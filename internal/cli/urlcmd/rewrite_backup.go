@@ -49,7 +49,7 @@ func (w *rewriting) printBackup() {
 	if w.job.backupInside {
 		args = append(args, "--accept-backup-inside")
 	}
-	w.Out.Notef("To restore them: %s", cmdline.Line("rewrite", args))
+	w.Out.Notef("To restore them:\n  %s", cmdline.Line("rewrite", args))
 }
 
 // restore lists the files that differ from their originals in a backup. With --write it
@@ -84,7 +84,7 @@ func restore(ctx context.Context, f *command.Factory, job rewriteJob) error {
 	case w.session.Counts.Failed > 0:
 		return exit.Said(exit.CodeItems)
 	case w.session.Counts.Changed > 0 && !job.write:
-		w.Out.Notef("Nothing was written. To restore the files, add --write")
+		w.Out.Notef("Nothing was written. To restore the files, add --write.")
 	}
 	return nil
 }

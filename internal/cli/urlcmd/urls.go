@@ -98,7 +98,7 @@ credentials, is a difference.
 	return c
 }
 
-// contradiction returns an error for flags that exclude each other.
+// contradiction returns an error for flags that cannot be used together.
 func (j urlsJob) contradiction(cmd *cobra.Command, json bool) error {
 	others, what := []string{"sample", "all", "concurrency"}, "needs --check"
 	if j.check {
@@ -241,7 +241,7 @@ func printTaken(f *command.Factory, t redirect.Tally) {
 func printUnlisted(f *command.Factory, rules []*oldurl.Template) {
 	for _, r := range rules {
 		if !r.CanList() {
-			f.Out.Notef("Not listed: %s has no widths; assetferry rewrite recognizes its URLs.", ui.Sanitize(r.String()))
+			f.Out.Notef("Not listed: %s has no widths; rewrite recognizes its URLs.", ui.Sanitize(r.String()))
 		}
 	}
 }
@@ -284,7 +284,7 @@ func choosePair(ctx context.Context, f *command.Factory, cmd *cobra.Command, sto
 		return state.Pair{}, state.Run{}, severalPairs(found)
 	case source != "":
 		return state.Pair{}, state.Run{}, exit.With(exit.CodeNoSuch, fmt.Errorf("--source %s: the state database has no asset of that source", ui.Sanitize(source)),
-			"assetferry status shows the sources")
+			"list the sources:\n  "+cmdline.Line("status", cmdline.WithValue("state", store.Path())))
 	}
 	return state.Pair{}, state.Run{}, nil // there is no asset
 }

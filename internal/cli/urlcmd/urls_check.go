@@ -64,7 +64,7 @@ func printCheck(f *command.Factory, c *redirect.Check, t redirect.Tally, took ti
 	t.Omitted[redirect.LeftPrivate] = 0 // they were checked
 	printOmitted(f, t)
 	if c.Different > 0 {
-		f.Out.Notef("Try: assetferry verify lists assets that are missing at the destination")
+		f.Out.Notef("Try: list the assets that are missing at the destination:\n  %s", f.Again("verify", nil))
 	}
 	if c.Readable > 0 {
 		f.Out.Notef("Try: check in the service that these categories are private, and ask its operator why it delivers their files to everyone")

@@ -248,7 +248,7 @@ func TestReadReportsMistakes(t *testing.T) {
 			t.Errorf("%q: got %v, want %s", test.table, err, test.want)
 		}
 	}
-	if _, err := Read(filepath.Join(t.TempDir(), "a.xlsx"), finder(nil)); err == nil || !strings.Contains(err.Error(), "is neither .csv") {
+	if _, err := Read(filepath.Join(t.TempDir(), "a.xlsx"), finder(nil)); err == nil || !strings.Contains(err.Error(), "is not a .csv") {
 		t.Errorf("another form: %v", err)
 	}
 	broken := errors.New("broken")

@@ -254,7 +254,7 @@ func (f *Rule) check(given map[string]bool) error {
 		{"stream", "status"}, {"stream", "drop"}, {"stream", "limit"},
 	} {
 		if given[pair[0]] && given[pair[1]] {
-			return fmt.Errorf("%s and %s exclude each other", pair[0], pair[1])
+			return fmt.Errorf("%s and %s cannot be used together", pair[0], pair[1])
 		}
 	}
 	switch {

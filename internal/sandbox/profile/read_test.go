@@ -32,7 +32,7 @@ func TestReadProfile(t *testing.T) {
 		{"version: 1\nbearer: perhaps\n", Profile{}, "bearer must be true or false"},
 		{"version: 1\nplan: [a]\n", Profile{}, "plan must be text"},
 		{"version: 1\nunknown: text\n", Profile{}, "unknown must be \"key: text\" lines"},
-		{"version: 1\nrate: 1\nrate: 2\n", Profile{}, "p.yaml:3:1: \"rate\" is there twice, first in line 2"},
+		{"version: 1\nrate: 1\nrate: 2\n", Profile{}, "p.yaml:3:1: \"rate\" appears twice, first in line 2"},
 		{"version: 1\n---\nversion: 1\n", Profile{}, "p.yaml:3:1: the file has a second document"},
 		{"version: 1\n\trate: 1\n", Profile{}, "p.yaml:2:1: a tab cannot indent"},
 		{"version: 1\nlacks: !list ", Profile{}, "p.yaml:2:8: a profile must not contain tags, anchors or aliases"},

@@ -54,7 +54,7 @@ func (g SafetyChecks) CheckContents(ctx context.Context, s sources.Source, repla
 		return nil
 	}
 	return &migrate.SafetyCheckError{
-		What:     fmt.Sprintf("%[2]d of %[1]d changed objects that were read have another type than their names say, %[3]s; nothing was uploaded", judged, odd, migrate.CheckLooksEncrypted),
+		What:     fmt.Sprintf("%[2]d of %[1]d changed objects that were read have a type that does not match their names, %[3]s; nothing was uploaded", judged, odd, migrate.CheckLooksEncrypted),
 		NextStep: "open some of them; if they are intact, use {accept_changes} " + fmt.Sprint(replaced),
 	}
 }
