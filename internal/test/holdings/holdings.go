@@ -26,7 +26,7 @@ func Kinds() []Kind {
 			intents path; inventory folder name; items key folder name previous_key; orphans key; ours path;
 			pairs source drift_cursor; receipts key name; runs rules cursor categories drift_cursor; sidecars key folded;
 			audited category_name folder name`)},
-		{"metadata: descriptions, captions, tags, names of creators, credits, copyright, capture dates, GPS coordinates, attributes, user metadata of objects in S3", byTable(`
+		{"metadata: descriptions, captions, tags, names of creators, credits, copyright, capture dates, GPS coordinates, attributes, and user metadata of objects in S3", byTable(`
 			described metadata found; descriptions metadata tags; differences what; enrichment_changes before after;
 			enrichments description tags attribute value; former receipt asset; audited description tags attributes blur; enrichments blur`)},
 		{"texts that the AI content service proposed, and remarks on them", byTable(`
