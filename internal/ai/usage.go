@@ -220,7 +220,7 @@ func spelled(fields map[string]any, spelling string) any {
 	return nil
 }
 
-// names are those of fields, to show what there is instead of what should be.
+// names returns the sorted names of fields, for messages about unexpected fields.
 func names[T any](fields map[string]T) string {
 	if len(fields) == 0 {
 		return "none"

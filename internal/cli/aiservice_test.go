@@ -185,7 +185,7 @@ func cmdBilled(ts *testscript.TestScript, _ bool, _ []string) {
 	fmt.Fprintf(ts.Stdout(), "billed %d\nconversations %d\n", stats.BilledRequests, stats.Conversations)
 }
 
-// cmdFound sets a variable to the first group of a pattern in the output of the last command:
+// cmdFound sets a variable to the first group of a pattern in stdout of the last command:
 //
 //	found run 'Run ([^ ]+) of'
 func cmdFound(ts *testscript.TestScript, _ bool, args []string) {

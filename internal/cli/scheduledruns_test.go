@@ -93,8 +93,7 @@ func (l *livelySource) sync(t *testing.T, uploads int) *process {
 		"--max-changes-percent", "100", "--confirm-timeout", "100ms", "-j", fmt.Sprint(uploads), "--json")
 }
 
-// during runs a sync to its end, with up to changes changes during the run, and returns their
-// number.
+// during runs a sync to its end, makes at most changes changes meanwhile, and returns their number.
 func (l *livelySource) during(t *testing.T, changes int) (made int) {
 	t.Helper()
 	changing, folders := l.changing(t, changes, &made), l.done["folder renamed"]
@@ -114,8 +113,8 @@ func (l *livelySource) during(t *testing.T, changes int) (made int) {
 	return made
 }
 
-// die kills a run at a random request, with up to changes changes before, and returns their number.
-// Uploads in progress may change before another run looks them up.
+// die makes at most changes changes during a run, kills it at a random request, and returns their
+// number. Uploads in progress may change before another run looks them up.
 func (l *livelySource) die(t *testing.T, changes int) (made int) {
 	t.Helper()
 	changing := l.changing(t, changes, &made)
@@ -129,8 +128,8 @@ func (l *livelySource) die(t *testing.T, changes int) (made int) {
 	return made
 }
 
-// changing returns a function that makes a change with every few calls, up to changes, and counts
-// them.
+// changing returns a function that makes a change with every few calls. made counts the changes, at
+// most changes.
 func (l *livelySource) changing(t *testing.T, changes int, made *int) func() {
 	every, most, asked := 1+l.random.IntN(4), l.random.IntN(changes+1), 0
 	return func() {

@@ -156,7 +156,8 @@ func cmdPrinted(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cmdCapture sets a variable to the first group of a pattern in the output of the last command:
+// cmdCapture sets a variable to the first group of a pattern in stdout or stderr of the last
+// command:
 //
 //	capture HASH 'Plan hash (.*)$'
 func cmdCapture(ts *testscript.TestScript, _ bool, args []string) {

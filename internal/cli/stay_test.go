@@ -62,7 +62,7 @@ func TestWatch(t *testing.T) {
 		brought += nextRun(t, p).Actions["create"]
 	}
 	interrupt(t, p)
-	if code := p.wait(t); code != exit.CodeDone && code != exit.CodeInterrupted { // a second event for the change may arrive
+	if code := p.wait(t); code != exit.CodeDone && code != exit.CodeInterrupted { // a late event of the change may have started a run
 		t.Errorf("exit code %d: %s", code, p.stderr.String())
 	}
 
@@ -122,7 +122,7 @@ func TestWatchInterrupted(t *testing.T) {
 	}
 }
 
-// The test verifies that --rescan needs no directory as the source.
+// The test verifies that --rescan repeats runs for a bucket, too.
 func TestRescan(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

@@ -25,7 +25,7 @@ func cmdWeb(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("WEB", s.URL)
 }
 
-// cmdAddressed replaces variables by the URL of the server in a file: addressed FILE
+// cmdAddressed expands variables, such as the URL of the server, in a file: addressed FILE
 func cmdAddressed(ts *testscript.TestScript, _ bool, args []string) {
 	text := os.Expand(ts.ReadFile(args[0]), ts.Getenv)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))

@@ -203,7 +203,7 @@ func writeExitCodes(w io.Writer, c *cobra.Command) {
 // value, and any other word.
 var together = regexp.MustCompile(`\(default [^()]{1,30}\)\S*|\[\$\w+\]\S*|\(?--[a-z0-9-]+ (?:[A-Z]+|[a-z0-9/]*[0-9][a-z0-9/]*|[a-z]+(?:\|[a-z-]+)+)(?:[).,;:]+|\b)|\S+`)
 
-// wrapHelp breaks a text into lines of at most so many columns.
+// wrapHelp breaks a text into lines of at most columns characters.
 func wrapHelp(text string, columns int) []string {
 	return ui.Fill(together.FindAllString(text, -1), columns)
 }

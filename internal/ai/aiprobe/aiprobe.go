@@ -349,8 +349,8 @@ func (p *prober) pages(ctx context.Context) (err error) {
 	return err
 }
 
-// largest returns the largest number that is not rejected, starting with one that is known to be
-// accepted; -1 if no number is rejected.
+// largest returns the largest number that is not rejected, from least, which must be accepted, to
+// most; -1 if most is accepted.
 func largest(least, most int, try func(int) error) (int, error) {
 	taken := func(n int) (bool, error) {
 		no, err := refused(try(n))

@@ -48,8 +48,8 @@ func TestDescribeAPicture(t *testing.T) {
 	}
 }
 
-// The test verifies that a document of a conversation with images is changed, and only if the
-// prompt requests it.
+// The test verifies that a prompt for alternative texts changes only the images in a document of a
+// conversation, and that the text describes the image.
 func TestPicturesInDocumentsAreSeen(t *testing.T) {
 	c := start(t, aiservice.Options{})
 	path := c.conversation("one")
