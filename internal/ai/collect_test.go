@@ -23,7 +23,7 @@ func modification(s string) string {
 func TestText(t *testing.T) {
 	for _, c := range []struct {
 		name, stream string
-		reply        string // of a message; empty: an error
+		reply        string // reply to a message; empty: an error
 		action       string
 	}{
 		{"parts", text("a ") + text("") + text("b"), "a b", "a b"},

@@ -23,8 +23,8 @@ func TestParseContextRef(t *testing.T) {
 	}
 }
 
-// What a service does not say of its contexts only a call tells; and that it has no such list
-// is not that a context is missing.
+// The test verifies that contexts without listed parts are accepted, because only a call shows
+// whether these exist, and that a missing list does not count as a missing context.
 func TestFindContexts(t *testing.T) {
 	refs := []ContextRef{{ID: "b", PromptID: "p"}, {ID: "a"}}
 	client := serve(t, Options{}, answer(200, "application/json", `{"items":[{"id":"a","name":"A"},{"id":"b","name":"B"}]}`))

@@ -177,8 +177,8 @@ type Message struct {
 	WebSearch  bool // allow web search
 	Reasoning  bool // allow more time for reasoning
 	Attributes any  // any value; returned with the stored message
-	// InputTokens is the cost of the message in the budget; 0 estimates it from the prompt and
-	// texts. Files and earlier messages also count: see [EstimateTokens].
+	// InputTokens is the cost of the message for the token limit; 0 estimates it from the prompt
+	// and texts. Files and earlier messages also count: see [EstimateTokens].
 	InputTokens int
 }
 

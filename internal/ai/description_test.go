@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// describing serves a description at a path, and nothing else.
+// describing serves only a description at a path.
 func describing(t *testing.T, path, description string) *Client {
 	return serve(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != path || r.Header.Get("Authorization") != "" {
@@ -86,7 +86,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// A base URL may have a path, which a description has before its own or leaves out.
+// The test verifies a base URL with a path, which a description may contain or omit.
 func TestCompareBelowAPath(t *testing.T) {
 	for _, description := range []string{
 		`{"servers":[{"url":"https://example.com/ai/v1"}],"paths":{"/conversations":{"post":{}}}}`,
@@ -108,8 +108,8 @@ func TestDescriptionOnPremises(t *testing.T) {
 	}
 }
 
-// That no token is needed is what the documentation says of its own pages; of every request it
-// says that it carries one.
+// The test verifies that the client sends a token if the service requires one for its description.
+// The documentation is contradictory.
 func TestDescriptionThatTakesAToken(t *testing.T) {
 	c := serve(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") == "" {
@@ -123,7 +123,7 @@ func TestDescriptionThatTakesAToken(t *testing.T) {
 	}
 }
 
-// What is none says nothing of any route, and none of it is an endless read.
+// The test verifies that an invalid description is an error, and that reading it ends.
 func TestNoDescription(t *testing.T) {
 	for name, description := range map[string]string{
 		"html": "<html>", "a list": "[]", "another object": `{"items":[]}`, "paths of another kind": `{"paths":[]}`,

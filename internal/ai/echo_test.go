@@ -13,7 +13,7 @@ import (
 	"assetferry/internal/token"
 )
 
-// echoed is a token, made up.
+// echoed is an invented token.
 const echoed = "eyJhbGciOiJIUzI1NiJ9.eyJhdWQiOiI5ZDFlN2M0MGFiMjVmNjM4In0.k5Yx-3Qp_Lr8Zt0vWnUe7JdHbMfGsRa1CiXoKq2TyPw"
 
 type echoTokens struct{}
@@ -21,7 +21,8 @@ type echoTokens struct{}
 func (echoTokens) Token(context.Context) (token.Secret, error) { return token.NewSecret(echoed), nil }
 func (echoTokens) Invalidate()                                 {}
 
-// A service may repeat the token that it was sent, in whatever form, in an error and in a reply.
+// The test verifies that no error and no reply contains the token, in any form in which a service
+// may repeat it.
 func TestTokenThatIsEchoed(t *testing.T) {
 	encoded := base64.StdEncoding.EncodeToString([]byte(echoed))
 	for name, said := range map[string]string{"whole": echoed, "lines": strings.Join(strings.SplitAfter(echoed, "J"), "\n"), "base64": encoded} {

@@ -13,8 +13,8 @@ import (
 	"assetferry/internal/token"
 )
 
-// However a stream goes wrong, the error says what came of it; and a reply whose stream was
-// cut off is in the conversation.
+// The test verifies the error for each failure of a stream, and that a reply whose stream was
+// interrupted is in the conversation.
 func TestFaultsOfStreams(t *testing.T) {
 	gaveUp := func(err error) bool {
 		e, ok := errors.AsType[*ai.StreamError](err)
@@ -22,8 +22,8 @@ func TestFaultsOfStreams(t *testing.T) {
 	}
 	for _, c := range []struct {
 		kind     string
-		wrong    func(error) bool // nil: nothing
-		messages int              // that are kept
+		wrong    func(error) bool // nil: no error
+		messages int              // number of stored messages
 	}{
 		{"nodone", nil, 2},
 		{"envelope", nil, 2},

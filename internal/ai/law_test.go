@@ -17,7 +17,7 @@ import (
 	"assetferry/internal/token"
 )
 
-// clients makes clients of the service at a URL for whoever a law wants to be.
+// clients returns a function that makes clients of the service at a URL for any caller.
 func clients(base, environment string, key token.Secret) func(testing.TB, aitest.Caller) *ai.Client {
 	return func(t testing.TB, as aitest.Caller) *ai.Client {
 		t.Helper()
@@ -48,8 +48,8 @@ func clients(base, environment string, key token.Secret) func(testing.TB, aitest
 	}
 }
 
-// TestLaw runs on the stand-in, with and without the event that ends a stream, with answers in
-// other forms, and on a real service if one is named in the environment.
+// TestLaw runs the law on the stand-in, with and without the event that ends a stream and with
+// other forms of answers, and on a real service if the environment names one.
 func TestLaw(t *testing.T) {
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -87,17 +87,17 @@ func TestLaw(t *testing.T) {
 	})
 }
 
-// checkCalled makes sure that the law calls every endpoint that the client knows, and that
-// the stand-in has all of them at the same place.
+// checkCalled verifies that the law calls every endpoint of the client, and that the stand-in has
+// the same routes.
 func checkCalled(t *testing.T, running aiservicetest.Running, onPremises bool) {
 	t.Helper()
 	if t.Failed() || strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
-		return // not all of the law was run
+		return // only a part of the law ran
 	}
 	called := running.Checker.Called()
 	for endpoint, route := range ai.DefaultRoutes() {
 		if endpoint == "DescriptionOnPremises" || onPremises && endpoint == "Usage" {
-			continue // the one is asked where the other description is not there, the other is not there
+			continue // the first is only called without the other description; the second does not exist on premises
 		}
 		if !slices.Contains(called, route.String()) {
 			t.Errorf("%s, which is %s, is never called", endpoint, route)

@@ -18,8 +18,7 @@ import (
 	"assetferry/internal/token"
 )
 
-// inProcess is a transport to a service in this process, whose time may be another one than
-// that of the network.
+// inProcess is a transport to a service in this process, which may use the fake time of a test.
 type inProcess struct{ http.Handler }
 
 func (h inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -28,8 +27,8 @@ func (h inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// A client with a budget uses nine tenths of what a service allows in a minute, and is never
-// refused for its rate, however much it has to ask.
+// The test verifies that a client with a quota uses nine tenths of the limits per minute of a
+// service, and is never rejected for its rate, whatever the load.
 func TestKeepsToLimitsOfService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		environment := aiservicetest.Environment()
@@ -71,7 +70,7 @@ func TestKeepsToLimitsOfService(t *testing.T) {
 	})
 }
 
-// callUntilDone has texts made shorter.
+// callUntilDone sends actions until the context ends.
 func callUntilDone(ctx context.Context, t *testing.T, c *ai.Client) {
 	for ctx.Err() == nil {
 		stream, err := c.Action(ctx, "make-shorter", "A text that goes on for a while.", nil)

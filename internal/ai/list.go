@@ -14,29 +14,29 @@ import (
 	"strings"
 )
 
-// A Page says where a list is read, and how. The zero Page begins at its beginning.
+// A Page selects where and how a list is read. The zero Page starts at the beginning.
 type Page struct {
-	Cursor string // of a page, as OnPage got it; the first page if empty
-	Limit  int    // items on a page; 0: as many as the service likes. That there is a limit of 100 is a guess
-	// Backward reads towards the beginning: the page at the cursor and those before it, each
-	// from its last item to its first.
+	Cursor string // cursor of a page, from OnPage; empty: the first page
+	Limit  int    // items per page; 0: default of the service. The maximum of 100 is a guess
+	// Backward reads towards the beginning: the page at the cursor and those before it, each from
+	// its last item to its first.
 	Backward bool
-	// OnPage is told the cursors of the pages behind and before each page, before its items
-	// come; one that is empty says that there is no such page. It may be nil.
+	// OnPage is called before the items of each page, with the cursors of the next and the previous
+	// page; an empty one means that there is no such page. It may be nil.
 	OnPage func(next, previous string)
 }
 
-// A pageOf items is an answer to a listing request. Which lists come in pages is documented for
-// most; for some, such as messages, types of the editor name a plain array. So each is read in
-// either form.
+// A pageOf items is an answer to a list request. The documentation says for most lists whether they
+// have pages; for some, such as messages, types of the editor have a plain array. Therefore both
+// forms are accepted.
 type pageOf[T any] struct {
 	Items          []T
 	NextCursor     string
 	PreviousCursor string
-	text           [sha256.Size]byte // the checksum of the text of the items
+	text           [sha256.Size]byte // checksum of the JSON of the items
 }
 
-// hashedItems are read without a copy of their text.
+// hashedItems are decoded without a copy of their text.
 type hashedItems[T any] struct {
 	items []T
 	text  [sha256.Size]byte
@@ -48,7 +48,7 @@ func (h *hashedItems[T]) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &h.items)
 }
 
-// UnmarshalJSON reads a page, or an array, which is all that there is.
+// UnmarshalJSON decodes a page, or an array, which is the complete list.
 func (p *pageOf[T]) UnmarshalJSON(data []byte) error {
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
 		return json.Unmarshal(data, &p.Items)
@@ -70,7 +70,7 @@ func (p *pageOf[T]) check() error {
 	return nil
 }
 
-// list reads a list page by page. The request is that of a page, without cursor and limit.
+// list reads a list page by page. The request has no cursor and no limit.
 func list[T any](ctx context.Context, c *Client, r request, pages []Page) iter.Seq2[T, error] {
 	return walk(strings.TrimSpace(r.op+" "+r.subject), pages, func(query url.Values) (got pageOf[T], err error) {
 		asked := r
@@ -84,11 +84,11 @@ func list[T any](ctx context.Context, c *Client, r request, pages []Page) iter.S
 	})
 }
 
-// maxEmptyPages is how many pages in a row may hold nothing, before we take it that there is no
-// end.
+// maxEmptyPages is the number of consecutive empty pages after which the list is assumed to be
+// endless.
 const maxEmptyPages = 100
 
-// walk goes from page to page as long as that advances. Op is what is done, for errors.
+// walk reads page after page while the list advances. op is the operation, for errors.
 func walk[T any](op string, pages []Page, fetch func(url.Values) (pageOf[T], error)) iter.Seq2[T, error] {
 	var p Page
 	if len(pages) > 0 {
@@ -119,19 +119,19 @@ func walk[T any](op string, pages []Page, fetch func(url.Values) (pageOf[T], err
 	}
 }
 
-// A pageReader reads the pages of a list that ends. A cursor that comes again is an error: the
-// list would never end. That is found out in Brent's way, without keeping all of them. Cursors
-// that are ever new lead nowhere either if what they lead to stays the same.
+// A pageReader reads the pages of a finite list. A repeated cursor is an error, because the list
+// would never end. Brent's algorithm detects it without storing all cursors. A repeated page is an
+// error even if the cursors are new.
 type pageReader[T any] struct {
 	op     string
 	page   Page
 	fetch  func(url.Values) (pageOf[T], error)
-	cursor string // of the next page; empty after the last one
+	cursor string // cursor of the next page; empty after the last one
 
-	mark        string // a cursor that must not come again
+	mark        string // a cursor that must not be repeated
 	n, nextMark int    // number of pages, and the number at which the mark moves
 	last        [sha256.Size]byte
-	empty       int // pages in a row
+	empty       int // consecutive empty pages
 }
 
 func (r *pageReader[T]) read() ([]T, error) {

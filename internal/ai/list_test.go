@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// pagesOf serves a list of so many conversations, whose cursors are their numbers.
+// pagesOf serves a list of count conversations, with their numbers as cursors.
 func pagesOf(count int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		at, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
@@ -58,11 +58,11 @@ func TestPaging(t *testing.T) {
 		t.Errorf("backward: got %v", backward)
 	}
 	for range c.Conversations(t.Context(), ConversationFilter{}, Page{Limit: 1}) {
-		break // nothing more is asked for, which would panic
+		break // another request would panic
 	}
 }
 
-// Cursors that go round would be read for ever.
+// The test verifies that repeated cursors end a list with an error.
 func TestPagingThatGoesRound(t *testing.T) {
 	for _, length := range []int{1, 2, 3, 10} {
 		pages := 0
@@ -84,8 +84,8 @@ func TestPagingThatGoesRound(t *testing.T) {
 	}
 }
 
-// A page that comes again under cursors that are ever new would be read for ever, too, and so would
-// pages that hold nothing.
+// The test verifies that a repeated page with new cursors ends a list with an error, and that many
+// empty pages do, too.
 func TestPagingWithoutEnd(t *testing.T) {
 	for _, items := range []string{`[{"id":"x"}]`, `[]`} {
 		asked := 0
@@ -93,7 +93,7 @@ func TestPagingWithoutEnd(t *testing.T) {
 			asked++
 			next := fmt.Sprintf(`"%d"`, asked)
 			if asked > 1000 {
-				next = "null" // the test has failed then
+				next = "null" // the test has failed already
 			}
 			_, _ = fmt.Fprintf(w, `{"items":%s,"nextCursor":%s}`, items, next)
 		})
@@ -108,7 +108,8 @@ func TestPagingWithoutEnd(t *testing.T) {
 	}
 }
 
-// A few pages without items are no reason to end: what is on them may have been left out.
+// The test verifies that a few empty pages do not end a list, because the service may have filtered
+// their items.
 func TestPagingOverEmptyPages(t *testing.T) {
 	asked := 0
 	c := serve(t, Options{}, func(w http.ResponseWriter, _ *http.Request) {

@@ -16,18 +16,17 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// secret is seeded wherever a secret can be, and must not come out anywhere.
+// secret is used in all inputs that may be secret. No output may contain it.
 const secret = "s3cr3t-t0k3n"
 
-// closedURL is a URL that no process listens at.
+// closedURL is a URL without a listening process.
 const closedURL = "http://127.0.0.1:1"
 
-// A tokens source hands out secret, secret-2 and so on, the next one each time it is
-// invalidated.
+// A tokens source returns secret, secret-2 and so on, the next one after each invalidation.
 type tokens struct {
 	mu    sync.Mutex
 	spent int
-	err   error // set before first use
+	err   error // set before the first use
 }
 
 func (s *tokens) Token(context.Context) (token.Secret, error) {
@@ -45,7 +44,7 @@ func (s *tokens) Invalidate() {
 	s.spent++
 }
 
-// newClient fills in what tests do not care about: no time is spent on waits.
+// newClient returns a client with defaults for tests: it does not wait between attempts.
 func newClient(t testing.TB, o Options) *Client {
 	t.Helper()
 	if o.Tokens == nil {
@@ -71,7 +70,7 @@ func serve(t testing.TB, o Options, h http.HandlerFunc) *Client {
 	return newClient(t, o)
 }
 
-// answer is a handler that always says the same.
+// answer returns a handler with a fixed answer.
 func answer(status int, contentType, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", contentType)
@@ -80,5 +79,5 @@ func answer(status int, contentType, body string) http.HandlerFunc {
 	}
 }
 
-// events is a handler that answers with a stream.
+// events returns a handler that answers with a stream.
 func events(stream string) http.HandlerFunc { return answer(200, "text/event-stream", stream) }

@@ -12,7 +12,7 @@ import (
 	"assetferry/internal/retry"
 )
 
-// Whatever a service answers, reading it takes at most 32 MB.
+// The test verifies that reading any answer of a service takes at most 32 MB.
 func TestMemoryOfHostileAnswers(t *testing.T) {
 	list := func(c *Client) error {
 		for _, err := range c.Conversations(t.Context(), ConversationFilter{}) {

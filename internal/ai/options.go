@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// ErrReserved means that an option is one that the client sets itself.
+// ErrReserved reports an option that the client sets itself.
 var ErrReserved = errors.New("is not an option: assetferry sets it for each request")
 
-// CheckOptions finds options that cannot be sent: those that the client sets itself, and what is
-// no JSON. How options are spelled is not public, so any other name is passed on as it is.
+// CheckOptions returns an error for options that cannot be sent: those that the client sets itself,
+// and invalid JSON. The names of options are not documented, so all other names are accepted.
 func (p Processing) CheckOptions() error {
 	for name, value := range p.Options {
 		switch {
@@ -27,8 +27,7 @@ func (p Processing) CheckOptions() error {
 	return nil
 }
 
-// searchesWeb reports whether options let the model search the web, which counts against a limit
-// of its own.
+// searchesWeb reports whether options permit the model to search the web, which has its own limit.
 func (p Processing) searchesWeb() bool {
 	var capabilities map[string]json.RawMessage
 	_ = json.Unmarshal(p.Options["capabilities"], &capabilities)
@@ -36,7 +35,7 @@ func (p Processing) searchesWeb() bool {
 	return ok && string(search) != "false" && string(search) != "null"
 }
 
-// secrets are the texts in options that hold some, in the ways in which an answer may repeat them.
+// secrets returns the texts in secret options, in the forms in which an answer may repeat them.
 func (p Processing) secrets() (all []string) {
 	for name := range p.Secret {
 		var value any
@@ -44,13 +43,13 @@ func (p Processing) secrets() (all []string) {
 			all = append(all, textsIn(value)...)
 		}
 	}
-	// The longest first: one may be a part of another.
+	// The longest first, because one may be part of another.
 	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
 	return all
 }
 
-// textsIn are the texts in a JSON value but for the names of fields: those that are longer than
-// what any answer has by chance.
+// textsIn returns the texts in a JSON value, without the names of fields and without texts so short
+// that an answer may contain them by chance.
 func textsIn(value any) (all []string) {
 	switch v := value.(type) {
 	case string:

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Options of document processing go along as they are given, whatever they are called.
+// The test verifies that options of document processing are sent unchanged, whatever their names.
 func TestProcessingOptions(t *testing.T) {
 	sent := ""
 	c := serve(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
@@ -41,7 +41,7 @@ func TestProcessingOptions(t *testing.T) {
 	}
 }
 
-// What options hold is not repeated, should the service do so.
+// The test verifies that no error contains secret options, even if the service repeats them.
 func TestProcessingOptionsStaySecret(t *testing.T) {
 	const password = `pass"word-of-images`
 	for _, status := range []int{400, 500, 200} {

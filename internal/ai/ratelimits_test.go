@@ -13,15 +13,15 @@ import (
 	"assetferry/internal/test/seedtest"
 )
 
-// A passed request was let through.
+// A passed request was accepted by the quota.
 type passed struct {
 	at   time.Time
 	user int
 	cost Cost
 }
 
-// hammer has users ask for as much as they get for ten minutes, several at once each. The
-// costs are those that next gives.
+// hammer makes users send as many requests as possible for ten minutes, several in parallel each.
+// next returns the costs.
 func hammer(t *testing.T, l Limits, users int, next func() Cost) (all []passed) {
 	t.Helper()
 	var mu sync.Mutex
@@ -32,7 +32,7 @@ func hammer(t *testing.T, l Limits, users int, next func() Cost) (all []passed) 
 	for user := range users {
 		b := first
 		if user > 0 {
-			b = newUserQuota(l, first.organisation, first.now) // of another user of the organisation
+			b = newUserQuota(l, first.organisation, first.now) // quota of another user of the organisation
 		}
 		for range 4 {
 			done.Go(func() {
@@ -54,7 +54,7 @@ func hammer(t *testing.T, l Limits, users int, next func() Cost) (all []passed) 
 	return all
 }
 
-// most is the most that came within any minute, both ends counted, and how much it was in all.
+// most returns the maximum number of requests in any minute, including both ends, and their sum.
 func most(at []time.Duration, amounts []float64) (peak, sum float64) {
 	for i := range at {
 		sum += amounts[i]
@@ -67,8 +67,8 @@ func most(at []time.Duration, amounts []float64) (peak, sum float64) {
 	return peak, sum
 }
 
-// check holds what was let through against limits: none of them, in any minute, and nine
-// tenths of the tightest one in ten minutes.
+// check verifies accepted requests against limits: no minute exceeds one, and ten minutes use nine
+// tenths of the tightest.
 func check(t *testing.T, all []passed, l Limits, users int) {
 	t.Helper()
 	best := 0.0
@@ -134,8 +134,8 @@ func TestQuota(t *testing.T) {
 
 func pick(random *rand.Rand, from ...int) int { return from[random.IntN(len(from))] }
 
-// Requests may be on their way for differently long without more than the limit arriving
-// within a minute.
+// The test verifies that no more requests than the limit arrive in a minute, even if their
+// latencies differ.
 func TestQuotaAllowsJitter(t *testing.T) {
 	random := seedtest.Rand(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestQuotaAllowsJitter(t *testing.T) {
 		for i := range all {
 			all[i].at = all[i].at.Add(time.Duration(random.Int64N(int64(jitter))))
 		}
-		for i := range all { // the windows that begin with each of them, in any order
+		for i := range all { // windows starting with each request, in any order
 			var n, tokens float64
 			for j := range all {
 				if d := all[j].at.Sub(all[i].at); d >= 0 && d < minute {
@@ -192,7 +192,7 @@ func TestQuotaCostTooLarge(t *testing.T) {
 	}
 }
 
-// A cancelled wait uses nothing of the quota.
+// The test verifies that a cancelled wait does not change the quota.
 func TestQuotaWaitCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -203,7 +203,7 @@ func TestQuotaWaitCancelled(t *testing.T) {
 		enough := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(enough) })
-		for range 2 { // one is next, and one waits for that
+		for range 2 { // one is next, and another one waits for it
 			go func() {
 				if err := b.Wait(ctx, Cost{LLM: 1}); !errors.Is(err, enough) {
 					t.Errorf("got %v", err)
@@ -222,7 +222,8 @@ func TestQuotaWaitCancelled(t *testing.T) {
 	})
 }
 
-// However long a process runs, a quota keeps only the requests of the last window.
+// The test verifies that a quota keeps only the requests of the last window, however long a process
+// runs.
 func TestQuotaForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := NewQuota(SaaSLimits(), nil)

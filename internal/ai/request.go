@@ -16,37 +16,37 @@ import (
 	"assetferry/internal/retry"
 )
 
-// maxTransient is how often something that went wrong on the way is tried. A refusal for the
-// rate is tried for longer: that ends with the minute.
+// maxTransient is the maximum number of attempts after transient errors. Rejections for the rate
+// are repeated for longer, because they end with the minute.
 const maxTransient = 5
 
-// A request says what to ask of the service.
+// A request is a call of the service.
 type request struct {
-	op       string // what we do, for people
-	subject  string // to what, for people; may be empty
+	op       string // operation, for people
+	subject  string // object, for people; may be empty
 	endpoint Endpoint
-	ids      []string // for the places in its path, in order
+	ids      []string // values of the path parameters, in order
 	query    url.Values
-	body     *payload // nil if there is none
+	body     *payload // nil without a body
 	accept   string   // "application/json" if empty
 
-	billable bool         // each time it is carried out it costs, see ErrMayBeBilled
-	creates  bool         // each time it is carried out it makes another thing that stays, see ErrUnconfirmed
-	public   bool         // takes no token
-	secrets  []string     // that are sent, and not shown where an answer repeats them
-	most     int64        // bytes that are read of its answer; 0: maxAnswer
-	cost     Cost         // what it takes of the limits
-	onError  func(*Error) // is told of each try that failed; may be nil
+	billable bool         // each execution is billed, see ErrMayBeBilled
+	creates  bool         // each execution creates a permanent object, see ErrUnconfirmed
+	public   bool         // without a token
+	secrets  []string     // sent secrets, which are removed from answers
+	most     int64        // maximum size of the answer in bytes; 0: maxAnswer
+	cost     Cost         // its share of the limits
+	onError  func(*Error) // called after each failed attempt; may be nil
 }
 
-// A payload is the body of a request, which can be had several times.
+// A payload is the body of a request. It can be opened several times.
 type payload struct {
 	contentType string
 	length      int64
 	open        func() (io.ReadCloser, error)
 }
 
-// jsonPayload is a value in JSON. HTML in it stays as it is: escaped it would be far longer.
+// jsonPayload encodes a value as JSON. It does not escape HTML, which would make it much longer.
 func jsonPayload(value any) *payload {
 	var b bytes.Buffer
 	w := json.NewEncoder(&b)
@@ -59,15 +59,15 @@ func jsonPayload(value any) *payload {
 	}
 }
 
-// A reply is a successful answer whose body has not been read.
+// A reply is a successful answer with an unread body.
 type reply struct {
 	*http.Response
-	dog *outbound.Watchdog // over its body
-	ctx context.Context    // the dog's
+	dog *outbound.Watchdog // watches the body
+	ctx context.Context    // context of the watchdog
 }
 
-// do carries a request out, repeating it where that is safe, and has take make something of
-// the answer. Take may keep the body; then it returns that it did.
+// do sends a request, repeats it if that is safe, and calls take with the answer. take returns
+// whether it keeps the body.
 func (c *Client) do(ctx context.Context, r *request, take func(*reply) (kept bool, err error)) error {
 	route := c.routes[r.endpoint]
 	path, err := route.fill(c.usual[r.endpoint].Path, r.ids)
@@ -99,8 +99,8 @@ func (c *Client) do(ctx context.Context, r *request, take func(*reply) (kept boo
 	})
 }
 
-// authorized sends a request with a token, and once more with a new one if the service does
-// not take that. A 401 is definite, so that holds for calls that are billed, too.
+// authorized sends a request with a token, and again with a new token if the service rejects the
+// first. A 401 is definite, so this includes billed requests.
 func (c *Client) authorized(ctx context.Context, r *request, path string, take func(*reply) (bool, error)) error {
 	if r.public {
 		return c.exchange(ctx, r, path, "", take)
@@ -117,17 +117,17 @@ func (c *Client) authorized(ctx context.Context, r *request, path string, take f
 			return err
 		}
 		if now, err := c.tokens.Token(ctx); err == nil && now.Reveal() == secret.Reveal() {
-			c.tokens.Invalidate() // unless somebody else has done so
+			c.tokens.Invalidate() // unless another goroutine has done so
 		}
 	}
 }
 
-// exchange sends a request once, when its turn comes, and takes its answer in.
+// exchange sends a request once, after its wait for the limits, and reads its answer.
 func (c *Client) exchange(ctx context.Context, r *request, path, secret string, take func(*reply) (bool, error)) error {
 	ticket, err := c.limiter.Begin(ctx)
 	if err == nil {
-		// Behind the limiter: what it held back would else leave in one go, and be more in a
-		// minute than the budget allows.
+		// After the limiter: requests that it held back would otherwise be sent together, and
+		// exceed the quota of a minute.
 		if err = c.quota.Wait(ctx, r.cost); err != nil {
 			ticket.End(ratelimit.Outcome{Unknown: true})
 		}
@@ -165,7 +165,7 @@ func (c *Client) exchange(ctx context.Context, r *request, path, secret string, 
 	return err
 }
 
-// send makes the HTTP request.
+// send sends the HTTP request.
 func (c *Client) send(ctx context.Context, r *request, path, secret string, s *sending) (*http.Response, error) {
 	rawURL := c.base.String() + path
 	if len(r.query) > 0 {
@@ -201,14 +201,14 @@ func (c *Client) send(ctx context.Context, r *request, path, secret string, s *s
 	return resp, nil
 }
 
-// A sending knows how far a request got.
+// A sending records the progress of a request.
 type sending struct {
 	dog   *outbound.Watchdog
-	begun atomic.Bool                  // there was a connection, or the transport asked for the body
-	cause atomic.Pointer[contentError] // why the body could not be read; transports hide that
+	begun atomic.Bool                  // there was a connection, or the transport opened the body
+	cause atomic.Pointer[contentError] // why the body could not be read; transports hide this
 }
 
-// open starts a body, each read of which is a sign of life.
+// open opens a body. Each read of it counts as progress.
 func (s *sending) open(p *payload) (io.ReadCloser, error) {
 	content, err := p.open()
 	if err != nil {
@@ -238,7 +238,7 @@ func (b *sentBody) Read(p []byte) (int, error) {
 
 func (b *sentBody) Close() error { return b.content.Close() }
 
-// A contentError says that what was to be sent could not be read: the trouble is at our end.
+// A contentError reports that the content to send could not be read: the cause is local.
 type contentError struct{ err error }
 
 func (e *contentError) Error() string { return "read content: " + e.err.Error() }

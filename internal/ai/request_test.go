@@ -22,7 +22,7 @@ import (
 	"assetferry/internal/token"
 )
 
-// inSequence answers with one handler after the other, the last one for good, and counts.
+// inSequence answers with its handlers in sequence, repeats the last one, and counts requests.
 func inSequence(n *atomic.Int32, all ...http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		all[min(int(n.Add(1)), len(all))-1](w, r)
@@ -37,14 +37,14 @@ func hangUp(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
 const tooMany = `{"statusCode":429,"code":"rate-limits-exceeded","message":"Too many","traceId":"t"}`
 
-// A call that is billed is made again only where it certainly was not carried out; anything
-// else that does no harm is.
+// The test verifies that a billed request is repeated only if it certainly was not executed, and
+// that other requests are repeated if that is safe.
 func TestResends(t *testing.T) {
 	reply := events("event: text-delta\ndata: {\"textDelta\":\"a\"}\n\n")
 	for _, c := range []struct {
 		name   string
 		first  []http.HandlerFunc
-		tries  int32 // of a message; 0: until it works
+		tries  int32 // attempts for a message; 0: until it succeeds
 		billed bool
 	}{
 		{"rate", []http.HandlerFunc{refuse(429, tooMany), refuse(429, tooMany), refuse(429, tooMany)}, 0, false},
@@ -84,7 +84,7 @@ func TestResends(t *testing.T) {
 	}
 }
 
-// What never left is tried again, and cannot have been billed.
+// The test verifies that a request that was never sent is repeated, and cannot have been billed.
 func TestConnectionRefused(t *testing.T) {
 	c := newClient(t, Options{BaseURL: closedURL})
 	waits := 0
@@ -96,7 +96,8 @@ func TestConnectionRefused(t *testing.T) {
 	}
 }
 
-// A refusal for the limit of a minute is waited out although nobody says how long that takes.
+// The test verifies that the client waits for the end of a limit per minute, although the service
+// does not report its duration.
 func TestOutlastsAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start, most := time.Now(), time.Duration(0)
@@ -122,7 +123,7 @@ func TestOutlastsAMinute(t *testing.T) {
 	})
 }
 
-// An answer that is not a stream comes to an end, however slowly it goes on, be it an error.
+// The test verifies that an answer that trickles is ended, also an error, unless it is a stream.
 func TestAnswersThatTrickle(t *testing.T) {
 	for name, tt := range map[string]struct {
 		status int
@@ -149,7 +150,7 @@ func TestAnswersThatTrickle(t *testing.T) {
 	}
 }
 
-// A trickle gives a byte every ten seconds, for hours.
+// A trickle returns a byte every ten seconds, for hours.
 type trickle struct {
 	ctx context.Context
 	n   int
@@ -198,7 +199,7 @@ func TestRenewsToken(t *testing.T) {
 	}
 }
 
-// Whoever knows the next step is asked for it.
+// The test verifies that the hint comes from the error that has one.
 func TestHintOfCause(t *testing.T) {
 	endpoint := &token.EndpointError{Origin: "https://example.com:443", Status: 404}
 	c := newClient(t, Options{BaseURL: closedURL, Tokens: &tokens{err: endpoint}, Quota: NewQuota(SaaSLimits(), nil)})
@@ -222,7 +223,7 @@ func TestNoToken(t *testing.T) {
 	}
 }
 
-// The token goes nowhere else.
+// The test verifies that redirects are not followed with the token.
 func TestNoRedirect(t *testing.T) {
 	var n atomic.Int32
 	elsewhere := serve(t, Options{}, func(http.ResponseWriter, *http.Request) { n.Add(1) })
@@ -292,7 +293,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// What is deleted is gone, whoever did it.
+// The test verifies that deleting a missing object is a success.
 func TestDeleteMissing(t *testing.T) {
 	c := serve(t, Options{}, refuse(404, `{"code":"conversation-not-found"}`))
 	if err := c.DeleteConversation(t.Context(), "c"); err != nil {
@@ -300,7 +301,8 @@ func TestDeleteMissing(t *testing.T) {
 	}
 }
 
-// A conversation that an earlier try made is ours; one that was there before is not.
+// The test verifies that a conversation that an earlier attempt created is accepted, but not one
+// that existed before.
 func TestCreateAgain(t *testing.T) {
 	taken := refuse(409, `{"code":"conversation-exists"}`)
 	for name, c := range map[string]struct {
@@ -348,7 +350,7 @@ func TestUpload(t *testing.T) {
 	}
 }
 
-// A file that is not what was announced is our trouble, and no reason to try again.
+// The test verifies that a file that differs from its announced size is a permanent local error.
 func TestUploadBroken(t *testing.T) {
 	var n atomic.Int32
 	c := serve(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
@@ -386,7 +388,8 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestAnotherNumberOfDocuments: asking again would bring the same, and cost as much.
+// The test verifies that a wrong number of results is a permanent error: another attempt would
+// return the same and be billed again.
 func TestAnotherNumberOfDocuments(t *testing.T) {
 	for _, body := range []string{`{"documents":[]}`, `{"documents":[{"document":"a"},{"document":"b"}]}`} {
 		c := serve(t, Options{}, answer(200, "application/json", body))
@@ -401,7 +404,7 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// However much a service says, no more than a bounded part of it is kept.
+// The test verifies that only a limited part of an endless answer is kept.
 func TestEndlessAnswer(t *testing.T) {
 	c := newClient(t, Options{BaseURL: closedURL, Retry: retry.Policy{Attempts: 1}, Transport: fakeTransport(func(r *http.Request) (*http.Response, error) {
 		status := 200
@@ -421,7 +424,8 @@ func TestEndlessAnswer(t *testing.T) {
 	}
 }
 
-// Each billable request is reported once, however often it is sent. Other requests are not reported.
+// The test verifies that each billable request is reported once, however often it is sent, and that
+// other requests are not reported.
 func TestOnCall(t *testing.T) {
 	var n atomic.Int32
 	var reported []Call
@@ -436,8 +440,8 @@ func TestOnCall(t *testing.T) {
 	}
 }
 
-// A message waits for the quota, and again before each further attempt. The limiter counts the
-// refusals.
+// The test verifies that a message waits for the quota before each attempt, and that the limiter
+// counts the rejections.
 func TestSendWaitsForQuota(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var sent []time.Duration
@@ -468,8 +472,8 @@ func TestSendWaitsForQuota(t *testing.T) {
 	})
 }
 
-// FuzzFault has whatever a service says make an error of one line, which
-// does not repeat our token.
+// FuzzFault verifies that any answer of a service results in an error of one line without the
+// token.
 func FuzzFault(f *testing.F) {
 	for _, body := range []string{tooMany, "", "null", "[]", "<html>", `{"message":{},"data":{"missingPermissions":[1,"a\nb"],"flaggedCategories":"x","limit":"y"}}`, `{"statusCode":"x","code":"` + secret + `","trace_id":"t"}`} {
 		f.Add(400, body)

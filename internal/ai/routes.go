@@ -9,22 +9,21 @@ import (
 	"strings"
 )
 
-// An Endpoint is one thing that the service can be asked to do, by the name that the client's
-// method for it has.
+// An Endpoint is an operation of the service, with the name of the client's method for it.
 type Endpoint string
 
-// A Route is how an endpoint is called: its method and its path, version included, with the
-// names of what is put into it in braces.
+// A Route is the method and the path of an endpoint, with a version, and with parameter names in
+// braces.
 type Route struct {
 	Method string
 	Path   string
-	// Guess says that nothing public tells the method or the path.
+	// Guess means that the method or the path is not documented.
 	Guess bool
 }
 
 func (r Route) String() string { return r.Method + " " + r.Path }
 
-// Routes say how endpoints are called. Each has a version of its own.
+// Routes are the routes by endpoint. Each has its own version.
 type Routes map[Endpoint]Route
 
 func known(method, path string) Route   { return Route{Method: method, Path: path} }
@@ -36,7 +35,7 @@ const (
 	libraryAdmin = "/v1/admin/context-libraries/{libraryId}"
 )
 
-// DefaultRoutes returns how each endpoint is called unless [Options] say otherwise.
+// DefaultRoutes returns the route of each endpoint, unless [Options] override it.
 func DefaultRoutes() Routes {
 	all := Routes{
 		"Health": known("GET", "/health"),
@@ -82,7 +81,7 @@ func DefaultRoutes() Routes {
 	return all
 }
 
-// contextRoutes are those of the context library, of which no path is public.
+// contextRoutes returns the routes of the context library. None of them is documented.
 func contextRoutes() Routes {
 	return Routes{
 		"Contexts":      guessed("GET", "/v1/contexts"),
@@ -113,8 +112,8 @@ func contextRoutes() Routes {
 	}
 }
 
-// ParseRoutes reads routes that are written like "StreamDocuments=POST /v2/documents/stream".
-// The method may be left out, and stays as it is then.
+// ParseRoutes parses routes like "StreamDocuments=POST /v2/documents/stream". The method is
+// optional, and defaults to the one of the endpoint.
 func ParseRoutes(lines []string) (Routes, error) {
 	all := Routes{}
 	for _, line := range lines {
@@ -132,7 +131,7 @@ func ParseRoutes(lines []string) (Routes, error) {
 	return all, err
 }
 
-// with puts others before routes, as far as they say something.
+// with returns routes in which the set fields of others have precedence.
 func (r Routes) with(others Routes) (Routes, error) {
 	all := maps.Clone(r)
 	for endpoint, other := range others {
@@ -165,7 +164,7 @@ func (r Routes) names() string {
 
 var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
 
-// checkPath makes sure that a path has a place for all that the usual one has.
+// checkPath verifies that a path has all parameters of the default path.
 func checkPath(endpoint Endpoint, path, usual string) error {
 	if !strings.HasPrefix(path, "/") || strings.ContainsAny(path, "?# ") {
 		return fmt.Errorf("the path %q of %s must have a form such as %s", path, endpoint, usual)
@@ -184,9 +183,9 @@ func checkPath(endpoint Endpoint, path, usual string) error {
 	return nil
 }
 
-// fill puts values into a path, in the order in which the usual path names them. A value that
-// makes the path that of something else is refused: whoever is on the way resolves dots and
-// may drop empty parts, and then all conversations are meant where one without an ID is.
+// fill puts values into a path, in the order of the parameters of the default path. A value that
+// would turn the path into another one is refused: proxies may resolve dots and drop empty parts,
+// and then a conversation without an ID would mean all conversations.
 func (r Route) fill(usual string, values []string) (string, error) {
 	path := r.Path
 	for i, name := range placeholder.FindAllString(usual, -1) {

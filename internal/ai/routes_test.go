@@ -21,19 +21,19 @@ func drain[T any](all iter.Seq2[T, error]) (err error) {
 	return nil
 }
 
-// ignore is for methods of whose answer only the error matters.
+// ignore returns the error of a method, without its answer.
 func ignore[T any](_ T, err error) error { return err }
 
 func textFile() File {
 	return File{Name: "a.txt", Size: 5, Body: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("hello")), nil }}
 }
 
-// calls has every endpoint called once, and says what that has to look like.
+// calls calls every endpoint once, with the expected request.
 var calls = []struct {
 	endpoint Endpoint
 	call     func(context.Context, *Client) error
 	want     string // method and URL
-	body     string // the JSON that is sent; empty: none, or a file
+	body     string // sent JSON; empty: none, or a file
 }{
 	{"Health", func(ctx context.Context, c *Client) error { return ignore(c.Health(ctx)) }, "GET /health", ""},
 	{"Description", func(ctx context.Context, c *Client) error { return ignore(c.Description(ctx)) }, "GET /v1/doc.json", ""},
@@ -134,8 +134,8 @@ var calls = []struct {
 	{"DeleteContextLibrary", func(ctx context.Context, c *Client) error { return c.DeleteContextLibrary(ctx, "l") }, "DELETE /v1/admin/context-libraries/l", ""},
 }
 
-// recorder answers everything in a way that every method takes for an answer, and says what it
-// was asked.
+// recorder returns a handler whose answer every method accepts, and a function that returns the
+// last request.
 func recorder(t *testing.T) (http.HandlerFunc, func() (call, body string)) {
 	t.Helper()
 	type asked struct{ call, body string }
@@ -181,7 +181,7 @@ func TestEveryRoute(t *testing.T) {
 		}
 	}
 	for endpoint := range DefaultRoutes() {
-		if !slices.Contains(called, endpoint) && endpoint != "DescriptionOnPremises" { // that is called where the other one is not there
+		if !slices.Contains(called, endpoint) && endpoint != "DescriptionOnPremises" { // only called if the other description is missing
 			t.Errorf("%s is never called", endpoint)
 		}
 	}
@@ -217,7 +217,8 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// The version belongs to the endpoint, so one at the end of the URL does not count.
+// The test verifies that a version at the end of the base URL is ignored, because each endpoint has
+// its own.
 func TestBaseURL(t *testing.T) {
 	for base, want := range map[string]string{
 		"https://ai.cke-cs.com": "https://ai.cke-cs.com", "https://ai.cke-cs.com/v1": "https://ai.cke-cs.com", "https://ai.cke-cs.com/v1/": "https://ai.cke-cs.com",

@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// Health is what a service says of itself; on premises, at least.
+// Health is the state that a service reports, at least on premises.
 type Health struct {
 	ServiceName string  `json:"serviceName"`
 	Uptime      float64 `json:"uptime"` // seconds
 }
 
-// Health asks whether the service is there. It takes no token.
+// Health requests the state of the service. It needs no token.
 func (c *Client) Health(ctx context.Context) (h Health, err error) {
 	err = c.ask(ctx, &request{op: "check health", endpoint: "Health", public: true}, &h)
 	return h, err
 }
 
-// A Model is what answers.
+// A Model is a language model of the service.
 type Model struct {
 	ID, Name, Provider, Description string
 
@@ -31,26 +31,26 @@ type Model struct {
 	WebSearch   Capability
 	Reasoning   Capability
 	Limits      ModelLimits
-	Removal     time.Time // when it goes; zero: that is not planned
+	Removal     time.Time // planned date of removal; zero: none
 }
 
-// A Capability is something that a model may be able to do.
+// A Capability is an optional capability of a model.
 type Capability struct {
 	Enabled bool `json:"enabled"`
 	Allowed bool `json:"allowed"` // by the token and the plan
 }
 
-// ModelLimits are what a model takes; 0 says that the service did not tell.
+// ModelLimits are the limits of a model; 0 means unknown.
 type ModelLimits struct {
 	MaxContextLength     int64 // characters
-	MaxFiles             int64 // of a conversation
+	MaxFiles             int64 // per conversation
 	MaxFileSize          int64 // bytes
 	MaxImageSize         int64 // bytes
-	MaxTotalFileSize     int64 // bytes, of a conversation
-	MaxTotalPDFFilePages int64 // of a conversation
+	MaxTotalFileSize     int64 // bytes per conversation
+	MaxTotalPDFFilePages int64 // per conversation
 }
 
-// UnmarshalJSON reads a model as the service writes it, now or in earlier versions.
+// UnmarshalJSON decodes a model of the current or an earlier version of the service.
 func (m *Model) UnmarshalJSON(data []byte) error {
 	var w struct {
 		ID, Name, Provider, Description string
@@ -85,12 +85,12 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// IsRemoved reports whether a model has been removed by a time.
+// IsRemoved reports whether a model is removed at a time.
 func (m *Model) IsRemoved(now time.Time) bool { return !m.Removal.IsZero() && !m.Removal.After(now) }
 
 type models struct {
 	Items  []Model
-	Models []Model // instead, on premises without models
+	Models []Model // on premises, in place of items
 }
 
 func (m *models) check() error {
@@ -100,7 +100,7 @@ func (m *models) check() error {
 	return nil
 }
 
-// Models lists the models, those that our token may not use among them.
+// Models returns all models, including those that the token may not use.
 func (c *Client) Models(ctx context.Context) ([]Model, error) {
 	query := url.Values{}
 	if c.language != "" {
@@ -114,13 +114,12 @@ func (c *Client) Models(ctx context.Context) ([]Model, error) {
 	return got.Items, err
 }
 
-// defaultModel is the only one whose name is sure.
+// defaultModel is the only documented name of a model.
 const defaultModel = "agent-1"
 
-// ChooseModel finds a model among those that the service lists: the wanted one; where none is
-// wanted, the first that is recommended and allowed, else agent-1, else the first that is
-// allowed. Models that have a date of removal come last. The error satisfies
-// errors.Is(err, ErrModel).
+// ChooseModel returns a model from the list of the service: the wanted one or, if wanted is empty,
+// the first one that is recommended and allowed, else agent-1, else the first allowed one. Models
+// with a date of removal come last. The error satisfies errors.Is(err, ErrModel).
 func ChooseModel(all []Model, wanted string) (Model, error) {
 	if wanted != "" {
 		for _, m := range all {
@@ -142,7 +141,7 @@ func ChooseModel(all []Model, wanted string) (Model, error) {
 	return best, nil
 }
 
-// rank is how much speaks for a model; 0 is nothing.
+// rank returns the preference for a model; 0 means that it must not be used.
 func (m *Model) rank() int {
 	rank := 1
 	switch {

@@ -15,31 +15,31 @@ import (
 )
 
 const (
-	maxEvent = 2 << 20 // bytes; text comes in parts that are far smaller
-	// maxStream is how many idle timeouts an answer may be waited for in all: it must end, even if
-	// events come every now and then.
+	maxEvent = 2 << 20 // bytes; text arrives in much smaller parts
+	// maxStream is the maximum time for an answer in idle timeouts: it must end, even if events
+	// arrive from time to time.
 	maxStream = 20
 	minStream = 10 * time.Minute
-	// linger is how long the end of a body is waited for, which lets the connection be used
-	// again and does not make the service think that we have gone.
+	// linger is the maximum wait for the end of a body. It lets the connection be reused, and the
+	// service does not see a disconnected client.
 	linger = time.Second
 )
 
-// A Stream is an answer that is under way. It is read by one goroutine; Close may be called
-// from any, and must be called unless Next gave an error.
+// A Stream is an answer in progress. One goroutine reads it. Any goroutine may call Close, which is
+// required unless Next returned an error.
 type Stream struct {
 	client  *Client
 	request *request
 	reply   *reply
 	events  *sse.Reader
 	err     error
-	waited  time.Duration // for events, in all
+	waited  time.Duration // total time for events
 
 	closing sync.Once
-	forget  func() bool // no longer close on behalf of the context
+	forget  func() bool // cancels the close by the context
 }
 
-// stream makes a call whose answer is a stream of events.
+// stream sends a request whose answer is a stream of events.
 func (c *Client) stream(ctx context.Context, r *request) (*Stream, error) {
 	var s *Stream
 	r.accept = "text/event-stream"
@@ -58,7 +58,7 @@ func (c *Client) stream(ctx context.Context, r *request) (*Stream, error) {
 	return s, nil
 }
 
-// Close ends the answer, wherever it is. The service may finish it all the same, and bills it.
+// Close ends the answer at any point. The service may complete it nevertheless, and bills it.
 func (s *Stream) Close() error {
 	s.release()
 	return nil
@@ -76,10 +76,10 @@ func (s *Stream) close() {
 	})
 }
 
-// Next returns the next event that is known. The error is io.EOF at the end of the answer, a
-// *[StreamError] if the service gave up, and otherwise an *[Error]: nothing came for the idle
-// timeout, the context is done, the answer was cut off, or it is not readable. It comes again
-// on each further call.
+// Next returns the next known event. The error is io.EOF at the end of the answer, a *[StreamError]
+// if the service stopped the answer, and otherwise an *[Error]: no data within the idle timeout,
+// the end of the context, an interrupted answer, or an invalid one. Further calls return the same
+// error.
 func (s *Stream) Next() (Event, error) {
 	for s.err == nil {
 		if most := max(s.client.idleTimeout*maxStream, minStream); s.waited > most {
@@ -89,7 +89,7 @@ func (s *Stream) Next() (Event, error) {
 		began := time.Now()
 		s.reply.dog.Alive()
 		raw, err := s.events.Next()
-		s.reply.dog.Rest() // from here on it is our caller who takes time
+		s.reply.dog.Rest() // the time until the next call belongs to the caller
 		s.waited += time.Since(began)
 		if err != nil {
 			s.end(s.cause(err))
@@ -114,8 +114,8 @@ func (s *Stream) end(err error) {
 	s.release()
 }
 
-// cause says what the end of the body means. Without a blank line behind its last event it
-// was cut off, even where the connection ended in good order.
+// cause returns the error for the end of the body. Without a blank line after its last event the
+// answer was interrupted, even if the connection ended normally.
 func (s *Stream) cause(err error) error {
 	switch {
 	case s.reply.ctx.Err() != nil:
@@ -128,7 +128,7 @@ func (s *Stream) cause(err error) error {
 	return s.failure(err)
 }
 
-// failure is the error of an answer that has begun: whatever went wrong, it was billed.
+// failure returns the error of an answer in progress: it was billed, whatever the failure.
 func (s *Stream) failure(err error) error {
 	if said, ok := errors.AsType[*StreamError](err); ok {
 		said.Message = s.client.redactor.Text(said.Message)
@@ -140,25 +140,25 @@ func (s *Stream) failure(err error) error {
 	return s.client.unreadable(s.request, s.reply.Response, err)
 }
 
-// empty is the error of an answer that came to its end and holds nothing.
+// empty returns the error of a complete answer without content.
 func (s *Stream) empty() error {
 	e := s.client.unreadable(s.request, s.reply.Response, ErrEmpty)
-	e.MayBeBilled = false // it was, and there is nothing to look for
+	e.MayBeBilled = false // it was certainly billed, and there is no reply to look up
 	return e
 }
 
-// linger reads up to the end of the body.
+// linger reads to the end of the body.
 func (s *Stream) linger() {
 	soon := time.AfterFunc(linger, s.release)
 	defer soon.Stop()
 	_, _ = io.CopyN(io.Discard, s.reply.Body, maxFault)
 }
 
-// A StreamError is what the service said within an answer that it gave up.
+// A StreamError is an error of the service within an answer that it stopped.
 type StreamError struct {
 	Message        string
-	ProviderStatus int   // what the provider of the model said; 0 if that is not known
-	Retryable      *bool // nil: the service did not say
+	ProviderStatus int   // status of the model provider; 0 if unknown
+	Retryable      *bool // nil: unknown
 }
 
 func (e *StreamError) Error() string {
@@ -172,8 +172,8 @@ func (e *StreamError) Error() string {
 	return text
 }
 
-// Class is that of what the provider said; without that another try may help, unless the
-// service says that none does.
+// Class returns the class for the status of the provider. Without a status, another attempt may
+// help, unless the service reports that it does not.
 func (e *StreamError) Class() retry.Class {
 	switch {
 	case e.ProviderStatus == 429:
@@ -181,7 +181,7 @@ func (e *StreamError) Class() retry.Class {
 	case e.Retryable != nil && !*e.Retryable:
 		return retry.Permanent
 	case e.Retryable == nil && (e.ProviderStatus == 400 || e.ProviderStatus == 413 || e.ProviderStatus == 422):
-		return retry.Permanent // it does not take what we sent; that it takes no key is not our fault
+		return retry.Permanent // the provider rejects the request; other client errors, such as a rejected key, are the service's own
 	}
 	return retry.Transient
 }

@@ -26,7 +26,7 @@ func send(t *testing.T, c *Client) *Stream {
 	return s
 }
 
-// all reads a stream to its end, and makes sure that the end stays.
+// all reads a stream to its end, and verifies that further calls return the same error.
 func all(t *testing.T, s *Stream) (got []Event, last error) {
 	t.Helper()
 	for {
@@ -120,10 +120,10 @@ func TestStreamErrors(t *testing.T) {
 	}
 }
 
-// A connection that breaks is no end, although no event was cut.
+// The test verifies that a broken connection is not the end of an answer, even between events.
 func TestStreamBroken(t *testing.T) {
 	c := serve(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // what is left unread would have the system drop what was sent
+		_, _ = io.Copy(io.Discard, r.Body) // unread bytes would make the system discard the answer
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, "event: text-delta\ndata: {\"textDelta\":\"a\"}\n\n")
 		_ = http.NewResponseController(w).Flush()
@@ -135,7 +135,7 @@ func TestStreamBroken(t *testing.T) {
 	}
 }
 
-// A page of somebody on the way is no answer, and no empty one.
+// The test verifies that a page of a proxy counts neither as an answer nor as an empty answer.
 func TestNoStream(t *testing.T) {
 	c := serve(t, Options{}, answer(200, "text/html; charset=utf-8", "<html>\n\nSign in\n\n"))
 	_, err := c.Send(t.Context(), "c", Message{})
@@ -144,8 +144,8 @@ func TestNoStream(t *testing.T) {
 	}
 }
 
-// FuzzStream has whatever comes end in an answer or an error, and the text of it be what the
-// parts of it hold.
+// FuzzStream verifies that any stream ends with an answer or an error, and that its text is the
+// text of its parts.
 func FuzzStream(f *testing.F) {
 	for _, seed := range []string{delta, delta + "event: done\ndata: {}\n\n", "data: {\"event\":\"text-delta\",\"data\":{\"textDelta\":\"a\"}}\n\n", "event: error\ndata: {}\n\n", "event: source\ndata: {\"source\":null}\n\n", "event: review-delta\ndata: []\n\n", "event: text-delta\ndata: {"} {
 		f.Add(seed)
@@ -168,7 +168,7 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// A fakeTransport answers without a network, for tests of time.
+// A fakeTransport answers without a network, for tests with fake time.
 type fakeTransport func(*http.Request) (*http.Response, error)
 
 func (f fakeTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -179,8 +179,8 @@ func (f fakeTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return f(r)
 }
 
-// A pipe is a body that is written to while it is read. It ends with the request's context,
-// as the bodies of real transports do.
+// A pipe is a body that is written while it is read. It ends with the context of the request, like
+// bodies of real transports.
 type pipe struct {
 	*io.PipeReader
 	w      *io.PipeWriter
@@ -199,7 +199,7 @@ func (p *pipe) Close() error {
 	return p.PipeReader.Close()
 }
 
-// overPipe is a client whose answers come through pipes.
+// overPipe returns a client whose answers arrive through pipes.
 func overPipe(t *testing.T, o Options) (*Client, chan *pipe) {
 	t.Helper()
 	pipes := make(chan *pipe, 1)
@@ -229,7 +229,7 @@ func TestIdle(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		time.Sleep(time.Hour) // taking time over what came is not idle
+		time.Sleep(time.Hour) // the time of the caller does not count as idle
 		start := time.Now()
 		_, err := s.Next()
 		stall, ok := errors.AsType[outbound.StallError](err)
@@ -240,7 +240,7 @@ func TestIdle(t *testing.T) {
 	})
 }
 
-// A service that does not even begin to answer is given up as well.
+// The test verifies that a request without an answer is cancelled.
 func TestIdleBeforeAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClient(t, Options{BaseURL: closedURL, Transport: fakeTransport(func(r *http.Request) (*http.Response, error) {
@@ -275,7 +275,7 @@ func TestCancelClosesBody(t *testing.T) {
 				time.AfterFunc(time.Second, func() { cancel(enough) })
 			} else {
 				cancel(enough)
-				<-p.closed // although nobody asks for anything
+				<-p.closed // without a call of Next
 			}
 			if _, err := s.Next(); !errors.Is(err, enough) || !errors.Is(err, context.Canceled) {
 				t.Errorf("reading %v: got %v", reading, err)
@@ -298,8 +298,8 @@ func TestCloseTwice(t *testing.T) {
 	})
 }
 
-// The end marker ends an answer although the connection stays open; that is not waited for
-// long.
+// The test verifies that the end marker ends an answer although the connection stays open, after a
+// short wait.
 func TestLingers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, pipes := overPipe(t, Options{})
@@ -313,7 +313,7 @@ func TestLingers(t *testing.T) {
 	})
 }
 
-// What comes now and then and means nothing does not keep a caller for ever.
+// The test verifies that events without content do not keep a caller waiting forever.
 func TestEventsThatNeverEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, pipes := overPipe(t, Options{IdleTimeout: time.Minute})

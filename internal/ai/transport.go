@@ -9,8 +9,7 @@ import (
 	"assetferry/internal/outbound"
 )
 
-// NewTransport returns a transport that waits as long for an answer as a model may take for
-// it; config may be nil.
+// NewTransport returns a transport with the long response timeout of models; config may be nil.
 func NewTransport(config *tls.Config) *http.Transport {
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,

@@ -16,49 +16,48 @@ import (
 	"assetferry/internal/retry"
 )
 
-// What is documented of usage (pages usage-and-billing of the service and tinymceai-usage of its
+// The documentation of usage (pages usage-and-billing of the service and tinymceai-usage of its
 // sister product, read in November 2026):
-//   - POST /v1/admin/billing/usage, at the vendor's only, with a token that grants ai:admin. The
-//     aud claim of the token says which environment is reported on.
+//   - POST /v1/admin/billing/usage, only at the vendor, with a token that grants ai:admin. The
+//     aud claim of the token selects the environment.
 //   - Chat messages, actions, reviews and calls of document processing are billed in credits, to
 //     the sub claim of the token. One allowance covers the environment; users have none.
-//   - The request names the period. It may carry users: a list of user IDs, which are sub claims,
-//     or "*" for every user with activity in the period.
-//   - The answer holds an object environment with the total, and an array users with the credits
-//     of each.
+//   - The request contains the period. It may contain users: a list of user IDs, which are sub
+//     claims, or "*" for every user with activity in the period.
+//   - The answer contains an object environment with the total, and an array users with the
+//     credits of each.
 //
-// Guesses: how the ends of the period are spelled, and the fields in environment and users.
-// What is sent is one spelling; of what comes back several are read.
+// Guesses: the names of the ends of the period, and the fields in environment and users. Requests
+// use one spelling; in answers several are accepted.
 
-// AllUsers has [Client.Usage] list every user with activity in the period.
+// AllUsers makes [Client.Usage] return every user with activity in the period.
 const AllUsers = "*"
 
-// ErrNoUsage says that the answer lacks a user that was asked about. That is not a usage of 0.
+// ErrNoUsage reports that the answer lacks a requested user. This does not mean a usage of 0.
 var ErrNoUsage = errors.New("the service did not report the usage")
 
-// Usage is what was used in a period.
+// Usage is the usage in a period.
 type Usage struct {
 	Credits   float64  // of the environment
-	Allowance *float64 // of the environment; nil if the service does not say
+	Allowance *float64 // of the environment; nil if unknown
 	Users     []UserUsage
 }
 
-// UserUsage is the part of one user.
+// UserUsage is the usage of one user.
 type UserUsage struct {
 	UserID  string
 	Credits float64
 }
 
-// Usage asks for the credits that were used from one time up to another; zero times are no
-// bounds. Users are those to list besides the total: none, some IDs, or [AllUsers]. One that is
-// asked about by ID and missing in the answer is an error that satisfies
-// errors.Is(err, ErrNoUsage). It takes the scope ai:admin. On premises there is no such thing,
-// and the error is an fs.ErrNotExist.
+// Usage returns the credits that were used between two times; zero times are no bounds. users
+// selects users to list besides the total: none, some IDs, or [AllUsers]. If the answer lacks an
+// ID, the error satisfies errors.Is(err, ErrNoUsage). It requires the scope ai:admin. On premises
+// the endpoint does not exist, and the error is an fs.ErrNotExist.
 func (c *Client) Usage(ctx context.Context, from, to time.Time, users ...string) (Usage, error) {
 	r := request{op: "read usage", endpoint: "Usage", body: jsonPayload(usageBody(from, to, users))}
 	var total Usage
-	// No page of the documentation has usage among the lists with cursors; one that comes in
-	// pages all the same is read to its end.
+	// The documentation does not list usage among the paged lists; if it is paged nevertheless, it
+	// is read to its end.
 	for u, err := range walk(r.op, nil, func(query url.Values) (pageOf[UserUsage], error) {
 		asked, got := r, usageAnswer{needsUsers: len(users) > 0}
 		asked.query = query
@@ -98,7 +97,7 @@ func usageBody(from, to time.Time, users []string) map[string]any {
 	return body
 }
 
-// A usageAnswer is an answer about usage.
+// A usageAnswer is the answer to a request for usage.
 type usageAnswer struct {
 	needsUsers bool
 	credits    float64
@@ -134,7 +133,7 @@ func (a *usageAnswer) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// UnmarshalJSON reads the usage of a user, which never is 0 for want of a number.
+// UnmarshalJSON decodes the usage of a user. Without a number it returns an error, and never 0.
 func (u *UserUsage) UnmarshalJSON(data []byte) error {
 	var fields map[string]any
 	if err := json.Unmarshal(data, &fields); err != nil {
@@ -150,8 +149,8 @@ func (u *UserUsage) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Plausible spellings, without case and underscores. Those that can only mean what was used go
-// first: credits may be the allowance where there is another field beside it, and id that of a row.
+// Plausible names, without case and underscores. Names that can only mean the usage come first:
+// credits may be the allowance if there is another field, and id may be that of a row.
 var (
 	usedSpellings = []string{"creditsused", "usedcredits", "creditsconsumed", "consumedcredits", "usedamount", "used", "consumed",
 		"creditusage", "creditsusage", "credits", "usage", "totalcredits", "creditstotal", "total", "amount"}
@@ -162,7 +161,7 @@ var (
 
 func creditsIn(fields map[string]any) (float64, bool) { return numberIn(fields, usedSpellings) }
 
-// allowanceIn looks beside what was used, too: {"usage": {"used": 1, "limit": 2}}.
+// allowanceIn also looks beside the usage: {"usage": {"used": 1, "limit": 2}}.
 func allowanceIn(fields map[string]any) (float64, bool) {
 	if n, ok := numberIn(fields, allowanceSpellings); ok {
 		return n, true
@@ -177,7 +176,7 @@ func allowanceIn(fields map[string]any) (float64, bool) {
 	return 0, false
 }
 
-// numberIn finds the first of some spellings that holds a number: as such, as text, or within an
+// numberIn returns the number in the first matching field: a number, a text, or a number within an
 // object.
 func numberIn(fields map[string]any, spellings []string) (float64, bool) {
 	for _, spelling := range spellings {
@@ -208,10 +207,10 @@ func userIn(fields map[string]any) (string, bool) {
 	return "", false
 }
 
-// joiners are what is left out of a name that is compared.
+// joiners removes characters that name comparisons ignore.
 var joiners = strings.NewReplacer("_", "", "-", "")
 
-// spelled is the field of a name, whatever its case and underscores; nil if there is none.
+// spelled returns the field with a name, ignoring case and underscores; nil if there is none.
 func spelled(fields map[string]any, spelling string) any {
 	for name, value := range fields {
 		if strings.ToLower(joiners.Replace(name)) == spelling {
@@ -221,7 +220,7 @@ func spelled(fields map[string]any, spelling string) any {
 	return nil
 }
 
-// names are those of fields, to show what there is instead of what should be.
+// names returns the sorted names of fields, for messages about unexpected fields.
 func names[T any](fields map[string]T) string {
 	if len(fields) == 0 {
 		return "none"

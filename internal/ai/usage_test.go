@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// What is documented is the environment object and the array of users; how their fields are
-// spelled is not, so several spellings are read.
+// The test verifies several spellings of the fields. Only the environment object and the array of
+// users are documented.
 func TestUsage(t *testing.T) {
 	for name, answered := range map[string]string{
 		"plain":       `{"environment":{"credits":7.5,"allowance":100},"users":[{"userId":"a","credits":3},{"userId":"b","credits":4.5}]}`,
@@ -31,7 +31,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// Who is asked about and is not in the answer did not use 0: nobody knows.
+// The test verifies that a requested user that the answer lacks is an error, and not a usage of 0.
 func TestUsageOfAMissingUser(t *testing.T) {
 	c := serve(t, Options{}, answer(200, "application/json", `{"environment":{"credits":7},"users":[{"userId":"a","credits":3}]}`))
 	got, err := c.Usage(t.Context(), time.Time{}, time.Time{}, "a", "b")
@@ -40,7 +40,8 @@ func TestUsageOfAMissingUser(t *testing.T) {
 	}
 }
 
-// An answer that cannot be read is the same the next time, so it is not asked for again.
+// The test verifies that an unreadable answer is a permanent error, because the next one would be
+// the same.
 func TestUsageThatCannotBeRead(t *testing.T) {
 	for name, answered := range map[string]string{
 		"an earlier guess":    `{"credits":7,"users":{"items":[]}}`,
@@ -68,15 +69,15 @@ func TestUsageThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// An answer that breaks off on its way is another matter.
+// The test verifies that an interrupted answer is requested again.
 func TestUsageThatBreaksOff(t *testing.T) {
-	var asked atomic.Int32 // two connections ask, one after the other
+	var asked atomic.Int32 // on two connections in sequence
 	c := serve(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // what is left unread would have the system drop what was sent
+		_, _ = io.Copy(io.Discard, r.Body) // unread bytes would make the system discard the answer
 		if asked.Add(1) == 1 {
 			w.Header().Set("Content-Length", "1000")
 			_, _ = w.Write([]byte(`{"environment":`))
-			_ = http.NewResponseController(w).Flush() // an answer that never began would be another test
+			_ = http.NewResponseController(w).Flush() // the answer must begin before the connection breaks
 			panic(http.ErrAbortHandler)
 		}
 		answer(200, "application/json", `{"environment":{"credits":7}}`)(w, r)

@@ -14,7 +14,7 @@ import (
 	"assetferry/internal/retry"
 )
 
-// A parrot answers every request alike.
+// A parrot gives the same answer to every request.
 type parrot struct {
 	status int
 	header http.Header
@@ -34,10 +34,10 @@ func (p *parrot) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// Whatever a service answers, every call ends, with something that exists or an
-// error that says nothing secret; and what was to be made is in doubt exactly if
-// the service has not refused it. A 408 is no refusal: the parrot has read all of the
-// request, so whoever waited for it in vain was not the service.
+// The test verifies that for any answer of a service, every call ends, returns an object with an ID
+// or an error, and that no error contains a secret. It verifies that a creating request is
+// unconfirmed exactly if the service did not reject it. Status 408 is no rejection: the parrot
+// reads the complete request, so only a proxy can have waited for it in vain.
 func FuzzClient(f *testing.F) {
 	for _, body := range []string{
 		"", "{}", "[]", "null", `{"id":"x"}`, `{"items":[]}`, `{"items":[{"id":"x"}],"totalCount":1}`, `{"items":[{"id":"x"}],"totalCount":9}`,
@@ -53,7 +53,7 @@ func FuzzClient(f *testing.F) {
 	f.Add(302, "Location", "http://elsewhere.example/", "")
 	f.Fuzz(func(t *testing.T, status int, name, value, body string) {
 		if status < 200 || status > 599 {
-			return // net/http lets none of these through
+			return // net/http never returns other statuses
 		}
 		p := &parrot{status, http.Header{http.CanonicalHeaderKey(name): {value}}, body}
 		c := newClient(t, Options{BaseURL: "http://localhost", Transport: p, Retry: retry.Policy{Attempts: 1}})
@@ -67,7 +67,7 @@ func FuzzClient(f *testing.F) {
 				t.Errorf("%s: the error is not fit to be shown: %q", what, err)
 			}
 			if bulk, ok := errors.AsType[*BulkError](err); ok && bulk.Err == nil {
-				continue // all that could be done is done
+				continue // all possible operations are done
 			}
 			refused := status >= 400 && status < 500 && status != http.StatusRequestTimeout
 			if made := strings.HasPrefix(what, "create "); err != nil && errors.Is(err, ErrUnconfirmed) != (made && !refused) {
@@ -79,7 +79,7 @@ func FuzzClient(f *testing.F) {
 
 var errNoID = errors.New("it has no id, and passes")
 
-// named is an error if something without an id comes without one.
+// named panics if an object was returned without an ID.
 func named(id string, err error) error {
 	if err == nil && id == "" {
 		panic(errNoID)
@@ -87,7 +87,7 @@ func named(id string, err error) error {
 	return err
 }
 
-// everyCall makes each call of the client, and yields what it was and its error.
+// everyCall makes each call of the client, and yields its name and its error.
 func everyCall(ctx context.Context, c *Client, p *parrot) iter.Seq2[string, error] {
 	content := func(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("abc")), nil }
 	calls := []struct {
@@ -153,7 +153,7 @@ func everyCall(ctx context.Context, c *Client, p *parrot) iter.Seq2[string, erro
 	}
 }
 
-// last reads a list and gives its error.
+// last reads a list and returns its error.
 func last[T any](items iter.Seq2[T, error]) (err error) {
 	for _, e := range items {
 		if err != nil {
@@ -164,7 +164,7 @@ func last[T any](items iter.Seq2[T, error]) (err error) {
 	return err
 }
 
-// downloaded reads a content, of which nothing but what came may be delivered.
+// downloaded reads a content, and verifies that it contains only received bytes.
 func downloaded(ctx context.Context, c *Client, p *parrot, offset int64) error {
 	r, _, err := c.Download(ctx, "http://localhost/x", offset)
 	if err != nil {

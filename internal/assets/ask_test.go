@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestAsk looks at answers as they are, and keeps the token with the service.
+// TestAsk verifies that replies are raw, and that only the service receives the token.
 func TestAsk(t *testing.T) {
 	other := answers("200 delivered")
 	elsewhere := httptest.NewServer(other)
@@ -53,7 +53,8 @@ func TestAskRefusals(t *testing.T) {
 	}
 }
 
-// TestPingAdmin tells who may administrate from who may not.
+// TestPingAdmin verifies that the error for a token without the role of an administrator has the
+// status 403.
 func TestPingAdmin(t *testing.T) {
 	service := answers(`200 {"items":[],"totalCount":0}`, `403 {"message":"no","statusCode":403,"data":null,"traceId":"t"}`)
 	c := serve(t, service.ServeHTTP)

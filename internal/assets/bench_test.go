@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// BenchmarkUpload compares an upload with what net/http alone costs for the same
-// bytes.
+// BenchmarkUpload compares an upload with plain net/http for the same content.
 func BenchmarkUpload(b *testing.B) {
 	for name, size := range map[string]int{"20KiB": 20 << 10, "8MiB": 8 << 20} {
 		data := make([]byte, size)
@@ -38,7 +37,7 @@ func BenchmarkUpload(b *testing.B) {
 			b.SetBytes(int64(size))
 			b.ReportAllocs()
 			for b.Loop() {
-				// Like a file, a reader that net/http does not see through.
+				// The type hides the concrete reader from net/http, as for a file.
 				req, err := http.NewRequest(http.MethodPost, srv.URL+"/assets", struct{ io.Reader }{bytes.NewReader(data)})
 				if err != nil {
 					b.Fatal(err)
@@ -55,7 +54,7 @@ func BenchmarkUpload(b *testing.B) {
 	}
 }
 
-// BenchmarkList reads a page of assets as the service sends them.
+// BenchmarkList decodes a page of assets in the format of the service.
 func BenchmarkList(b *testing.B) {
 	var page bytes.Buffer
 	page.WriteString(`{"items":[`)

@@ -25,7 +25,7 @@ func numberedIDs(n int) []string {
 	return ids
 }
 
-// bulkCalls are all operations on several assets.
+// bulkCalls returns all operations on several assets.
 func bulkCalls() map[string]func(context.Context, *Client, []string) error {
 	transfers := func(ids []string) (all []Transfer) {
 		for _, id := range ids {
@@ -52,7 +52,7 @@ func bulkCalls() map[string]func(context.Context, *Client, []string) error {
 	}
 }
 
-// asked are the IDs in the body of a bulk request.
+// asked returns the IDs in the body of a bulk request.
 func asked(t *testing.T, r *http.Request) (ids []string) {
 	t.Helper()
 	body, err := io.ReadAll(r.Body)
@@ -107,7 +107,8 @@ func TestBulkInBatches(t *testing.T) {
 	}
 }
 
-// What ends an operation leaves the batch at hand and those after it open.
+// The test verifies that after an error, the assets of the current batch and of later ones are
+// open.
 func TestBulkEnded(t *testing.T) {
 	for name, call := range bulkCalls() {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +131,7 @@ func TestBulkEnded(t *testing.T) {
 	}
 }
 
-// A refusal of one asset is an error like that of a request for it alone.
+// The test verifies that the refusal of one asset is an error like that of a request for it alone.
 func TestRefusal(t *testing.T) {
 	bulk := &BulkError{Op: "trash", Failed: map[string]int{"gone": 404, "forbidden": 403, "busy": 503}}
 	for id, want := range map[string]retry.Class{"gone": retry.Permanent, "forbidden": retry.Fatal, "busy": retry.Throttled} {
@@ -184,7 +185,7 @@ func TestNamesTakenAnswers(t *testing.T) {
 	}
 }
 
-// To ask for names changes nothing, so a client that only reads may.
+// The test verifies that a read-only client may look up names, because that changes nothing.
 func TestNamesTakenReadOnly(t *testing.T) {
 	srv := httptest.NewServer(answers(`200 ["a.jpg"]`))
 	t.Cleanup(srv.Close)
@@ -194,7 +195,7 @@ func TestNamesTakenReadOnly(t *testing.T) {
 	}
 }
 
-// So may a client that only reads search.
+// The test verifies that a read-only client may search.
 func TestSearchReadOnly(t *testing.T) {
 	srv := httptest.NewServer(answers(`200 {"items":[{"id":"x"}],"total":1}`))
 	t.Cleanup(srv.Close)
@@ -221,7 +222,7 @@ func TestValidateRestoreAnswers(t *testing.T) {
 	}
 }
 
-// The first one is the one used last, also over several requests.
+// The test verifies that the first asset counts as used last, also across several requests.
 func TestMarkUsedOrder(t *testing.T) {
 	var got [][]string
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -234,7 +235,8 @@ func TestMarkUsedOrder(t *testing.T) {
 	}
 }
 
-// Which calls are sent again after an answer that leaves open what was done.
+// The test verifies that only idempotent calls are repeated after an answer that does not show
+// whether the request was executed.
 func TestRepeats(t *testing.T) {
 	replacement := Replacement{Filename: "a.jpg", Size: 3, Open: content("abc")}
 	to, one := Target{CategoryID: "c"}, Transfer{AssetID: "a"}

@@ -33,7 +33,7 @@ type Options struct {
 
 	Transport http.RoundTripper // nil means NewTransport(nil)
 	UserAgent string            // "assetferry" if empty
-	Retry     retry.Policy      // the zero policy gets a budget of two minutes
+	Retry     retry.Policy      // the zero policy gets a time limit of two minutes
 	ReadOnly  bool              // refuse requests that could write, see ErrReadOnly
 	AllowHTTP bool              // allow plain HTTP to hosts other than this one
 	// AllowPrivateNetworks permits URLs in responses that lead to this machine or private

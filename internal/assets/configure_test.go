@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// What may be in use is not dropped unless the caller says so, and nothing is
-// sent that would.
+// The test verifies that extensions that may be in use are removed only if the caller permits it,
+// and that otherwise no changing request is sent.
 func TestConfigureCategoryInUse(t *testing.T) {
 	const (
 		said    = `200 {"items":[{"id":"a","extensions":["jpg","png","txt"],"extensionsInUse":["jpg"]}],"totalCount":1}`
@@ -55,8 +55,8 @@ func TestConfigureCategoryInUse(t *testing.T) {
 	}
 }
 
-// Whatever the service takes for left out it deletes with its files, so the full set is
-// sent, once, and only while it is the one that was looked at.
+// The test verifies that the complete set of extensions is sent, once, and only if the category did
+// not change since it was read. The service deletes the files of an omitted extension.
 func TestAddExtensions(t *testing.T) {
 	category := func(fields string) string { return `200 {"items":[{"id":"a",` + fields + `}],"totalCount":1}` }
 	const plain = `"name":"n","extensions":["jpg","PNG"],"isPrivate":true`
@@ -64,7 +64,7 @@ func TestAddExtensions(t *testing.T) {
 	for _, tt := range []struct {
 		name, before, after, answer string
 		requests                    int
-		want                        any // points to the error; nil: none
+		want                        any // pointer to the error type; nil: no error
 	}{
 		{"as it was", category(plain), category(plain), `200 {"id":"a","extensions":["jpg","PNG","webp"]}`, 3, nil},
 		{"in another order", category(plain), category(`"name":"n","extensions":["PNG","jpg"],"isPrivate":true`), `200 {"id":"a"}`, 3, nil},

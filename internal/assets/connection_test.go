@@ -9,10 +9,10 @@ import (
 	"testing/synctest"
 )
 
-// The answer may come before the transport has asked for what comes after the end of
-// the body. That must not cost the connection.
+// The test verifies that uploads reuse a connection. The answer may arrive before the transport has
+// read the end of the body, which must not close the connection.
 func TestUploadsUseOneConnection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // the transport waits for its own end of a body, for 50 ms
+	synctest.Test(t, func(t *testing.T) { // the transport waits 50 ms for the end of a body
 		c, stop := serveBubble(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			_, _ = io.WriteString(w, `{"id":"x"}`)

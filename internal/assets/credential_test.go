@@ -13,7 +13,7 @@ import (
 	"assetferry/internal/token"
 )
 
-// A mint is a source that hands out its own name, and remembers what was done to it.
+// A mint is a token source that returns its own name, and records the calls of its methods.
 type mint struct {
 	name string
 
@@ -40,11 +40,11 @@ func (m *mint) SetSkew(d time.Duration) {
 	m.skew = d
 }
 
-// Each part of the service gets the tokens that are for it, and nothing else.
+// The test verifies that each part of the service receives only the tokens for it.
 func TestTokensByRoute(t *testing.T) {
 	for name, tt := range map[string]struct {
 		o    Options
-		want map[string]string // of a part, the token
+		want map[string]string // expected token by part
 	}{
 		"one for everything": {Options{}, map[string]string{"/": "user", "/admin/": "user", "/superadmin/": "user"}},
 		"admin":              {Options{AdminTokens: &mint{name: "admin"}}, map[string]string{"/": "user", "/admin/": "admin", "/superadmin/": "user"}},
@@ -76,7 +76,7 @@ func TestTokensByRoute(t *testing.T) {
 	}
 }
 
-// callEverything calls something of each part.
+// callEverything makes a call to each part of the service.
 func callEverything(t *testing.T, c *Client) {
 	t.Helper()
 	ctx := t.Context()
@@ -94,8 +94,8 @@ func callEverything(t *testing.T, c *Client) {
 	}
 }
 
-// A token that is refused is replaced by one of the same source; the clock counts
-// for all of them.
+// The test verifies that a refused token is replaced by one from the same source, and that a new
+// clock skew applies to all sources.
 func TestRefusedTokenOfARole(t *testing.T) {
 	user, admin := &mint{name: "user"}, &mint{name: "admin"}
 	var got []string
@@ -125,8 +125,8 @@ func TestRefusedTokenOfARole(t *testing.T) {
 	}
 }
 
-// A token that was made while a clock was wrong is replaced once the clock has been set
-// right, however new it is; one that a new one would be like is not.
+// The test verifies that a token made with a wrong clock is replaced once the clock is set, even if
+// it is new, and that a token is kept if a new one would be equal.
 func TestTokenOfAClockSetRight(t *testing.T) {
 	user, ahead, good := &mint{name: "user"}, time.Hour, "user'"
 	srv := serve(t, func(w http.ResponseWriter, r *http.Request) {

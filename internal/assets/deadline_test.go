@@ -14,7 +14,7 @@ import (
 	"assetferry/internal/retry"
 )
 
-// trickling answers with a byte every ten seconds, for hours.
+// trickling answers with one byte every ten seconds, for hours.
 func trickling(status int, begin string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if status == http.StatusFound {
@@ -42,7 +42,8 @@ func trickling(status int, begin string) http.HandlerFunc {
 	}
 }
 
-// An answer that trickles ends, whatever it is to be. Only content may take as long as it moves.
+// The test verifies that an answer that trickles is ended, unless it is content, which may take any
+// time while bytes arrive.
 func TestAnswersThatTrickle(t *testing.T) {
 	for name, tt := range map[string]struct {
 		status int

@@ -16,8 +16,7 @@ import (
 	"assetferry/internal/retry"
 )
 
-// A resolver is a transport to which names lead where a test says. The connection is made by
-// the dialer of the product all the same.
+// resolver returns a transport that resolves names as given. It uses the dialer of the product.
 func resolver(t *testing.T, leads map[string]string) *http.Transport {
 	t.Helper()
 	transport := NewTransport(nil)
@@ -31,8 +30,8 @@ func resolver(t *testing.T, leads map[string]string) *http.Transport {
 	return transport
 }
 
-// publicClient is that of a service at http://service.example, which is h; it leads to a public
-// address as far as the client knows.
+// publicClient returns a client of the service h at http://service.example, which the client
+// considers a public address.
 func publicClient(t *testing.T, h http.HandlerFunc, leads map[string]string, change ...func(*Options)) *Client {
 	t.Helper()
 	srv := httptest.NewServer(h)
@@ -50,7 +49,7 @@ func publicClient(t *testing.T, h http.HandlerFunc, leads map[string]string, cha
 	return c
 }
 
-// fetches are all ways in which a client follows a URL of an answer.
+// fetches returns all ways in which a client follows a URL in an answer.
 func fetches(t *testing.T, c *Client) map[string]func(string) error {
 	return map[string]func(string) error{
 		"download": func(u string) error { _, _, err := read(t, c, u, 0); return err },
@@ -69,15 +68,15 @@ func fetches(t *testing.T, c *Client) map[string]func(string) error {
 	}
 }
 
-// Whatever a hostile service names as the URL of a file, nothing on this machine or in a private
-// network is asked, unless the service itself is there.
+// The test verifies that a hostile service cannot make the client contact this machine or a private
+// network through file URLs, unless the service itself is there.
 func TestURLsThatLeadIntoPrivateNetworks(t *testing.T) {
 	var asked atomic.Int32
 	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { asked.Add(1); fmt.Fprint(w, "inside") }))
 	t.Cleanup(inside.Close)
 	port := inside.Listener.Addr().(*net.TCPAddr).Port
 	at := func(host string) string { return fmt.Sprintf("http://%s:%d/x", host, port) }
-	leads := map[string]string{ // names of the attacker, resolved when the connection is made
+	leads := map[string]string{ // Names of the attacker, which are resolved when the connection is made.
 		fmt.Sprintf("inside.example:%d", port): inside.Listener.Addr().String(),
 		fmt.Sprintf("mapped.example:%d", port): fmt.Sprintf("[::ffff:127.0.0.1]:%d", port),
 		fmt.Sprintf("lan.example:%d", port):    fmt.Sprintf("10.1.2.3:%d", port),
@@ -102,7 +101,7 @@ func TestURLsThatLeadIntoPrivateNetworks(t *testing.T) {
 				t.Errorf("%s %s: no hint with %v", way, host, err)
 			}
 		}
-		// A redirect of the service itself leads to the same place.
+		// A redirect by the service itself leads to the same host.
 		to := at(host)
 		target.Store(&to)
 		if _, _, err := read(t, c, "http://service.example/f", 0); !errors.Is(err, ErrRefused) {
@@ -142,7 +141,7 @@ func TestPrivateNetworksByFlagAndByBaseURL(t *testing.T) {
 		}
 	}
 
-	// The service is at a name, which leads to this machine.
+	// The service has a name that resolves to this machine.
 	c := publicClient(t, service, nil)
 	c.delivery.home.where.Store(unknownHome)
 	if _, _, err := read(t, c, inside.URL, 0); !errors.Is(err, ErrRefused) {
@@ -156,7 +155,7 @@ func TestPrivateNetworksByFlagAndByBaseURL(t *testing.T) {
 	}
 }
 
-// What is at the base URL itself is had wherever that leads, whatever else is refused.
+// The test verifies that files at the base URL are downloaded, wherever it leads.
 func TestFilesAtTheBaseURL(t *testing.T) {
 	c := publicClient(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/moved" {
@@ -175,8 +174,8 @@ func TestFilesAtTheBaseURL(t *testing.T) {
 	}
 }
 
-// What the base URL leads to is decided once: a service whose name leads into a private
-// network later gains nothing.
+// The test verifies that the client decides once where the base URL leads: a later change of DNS to
+// a private network has no effect.
 func TestBaseURLThatLeadsElsewhereLater(t *testing.T) {
 	var h home
 	h.begin(&url.URL{Scheme: "https", Host: "service.example"})
@@ -187,7 +186,7 @@ func TestBaseURLThatLeadsElsewhereLater(t *testing.T) {
 	}
 }
 
-// A remote is a connection of which only the other end is known.
+// A remote is a connection with a known remote address only.
 type remote struct {
 	net.Conn
 	addr *net.TCPAddr
@@ -205,7 +204,7 @@ func TestNoPlainHTTPWhereTheServiceIsEncrypted(t *testing.T) {
 		for _, rawURL := range []string{plain.URL + "/f", srv.URL + "/f"} {
 			for way, fetch := range fetches(t, c) {
 				if way == "ask" && rawURL == srv.URL+"/f" {
-					continue // it follows no redirect
+					continue // this call follows no redirects
 				}
 				if err := fetch(rawURL); !errors.Is(err, ErrRefused) || !errors.Is(err, outbound.ErrDowngrade) || !strings.Contains(hintOf(err), "https://") {
 					t.Errorf("%s %s: got %v, hint %q", way, rawURL, err, hintOf(err))
@@ -215,7 +214,8 @@ func TestNoPlainHTTPWhereTheServiceIsEncrypted(t *testing.T) {
 	}
 }
 
-// The URL of a private file may hold what opens it, and where it leads to is not told.
+// The test verifies that redirects send no Referer, because the URL of a private file may contain a
+// secret.
 func TestNoRefererAfterARedirect(t *testing.T) {
 	var referers []string
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {

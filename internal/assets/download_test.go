@@ -32,7 +32,7 @@ func file(n int) []byte {
 	return data
 }
 
-// read downloads all from an offset.
+// read downloads a content from an offset.
 func read(t testing.TB, c *Client, rawURL string, offset int64) ([]byte, int64, error) {
 	t.Helper()
 	body, size, err := c.Download(t.Context(), rawURL, offset)
@@ -115,7 +115,7 @@ func TestDownloadErrors(t *testing.T) {
 	}
 }
 
-// The delivery host's 403 is about one asset, and not about our credentials.
+// The test verifies that a 403 of a delivery host concerns only one asset, and not the credentials.
 func TestDownloadForbiddenElsewhere(t *testing.T) {
 	cdn := httptest.NewServer(answers("403"))
 	t.Cleanup(cdn.Close)
@@ -153,7 +153,7 @@ func TestTokenStaysWithItsOrigin(t *testing.T) {
 			fmt.Fprint(w, "own")
 		}
 	})
-	// The same host by another name or port is another origin.
+	// Another name or port of the same host is another origin.
 	for path, want := range map[string]string{
 		c.base.String() + "/f": "own", cdn.URL + "/f": "cdn",
 		c.base.String() + "/away": "cdn", c.base.String() + "/round": "own",
@@ -175,7 +175,7 @@ func TestTokenStaysWithItsOrigin(t *testing.T) {
 	}
 }
 
-// cutting serves data with an ETag, and cuts the first connections short.
+// cutting serves data with an ETag, and closes the first connections early.
 func cutting(data []byte, tag string, cuts int) (scene, *[]string) {
 	var ranges []string
 	return func(conn net.Conn, r *bufio.Reader) {
@@ -275,7 +275,7 @@ func TestStalledDownload(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Hour) // we may take our time
+		time.Sleep(time.Hour) // the reader may be slow
 		start := time.Now()
 		got, err := io.ReadAll(body)
 		_ = body.Close()
@@ -289,12 +289,12 @@ func TestStalledDownload(t *testing.T) {
 	})
 }
 
-// A failing transport has no answer but an error.
+// A failing transport returns an error for every request.
 type failing struct{ err error }
 
 func (f failing) RoundTrip(*http.Request) (*http.Response, error) { return nil, f.err }
 
-// The watchdog of a download ends with it, and that is not what the download fails with.
+// The test verifies that the error is not that of the watchdog, which ends with the download.
 func TestDownloadWithoutAnswer(t *testing.T) {
 	tests := []struct {
 		name  string

@@ -17,7 +17,7 @@ import (
 	"assetferry/internal/token"
 )
 
-// echoed is a token, made up.
+// echoed is an invented token.
 const echoed = "eyJhbGciOiJIUzI1NiJ9.eyJhdWQiOiI5ZDFlN2M0MGFiMjVmNjM4In0.k5Yx-3Qp_Lr8Zt0vWnUe7JdHbMfGsRa1CiXoKq2TyPw"
 
 type echoTokens struct{}
@@ -25,7 +25,7 @@ type echoTokens struct{}
 func (echoTokens) Token(context.Context) (token.Secret, error) { return token.NewSecret(echoed), nil }
 func (echoTokens) Invalidate()                                 {}
 
-// A service may repeat the token that it was sent, in whatever form: no error shows it.
+// The test verifies that no error contains a token that the service repeats in any form.
 func TestTokenThatIsEchoed(t *testing.T) {
 	apart := func(between string) string {
 		var b strings.Builder
@@ -77,7 +77,7 @@ func TestTokenThatIsEchoed(t *testing.T) {
 	}
 }
 
-// A token is found wherever the answer is cut on its way.
+// The test verifies that a token is found if an answer arrives in pieces.
 func TestTokenInPiecesOfAnAnswer(t *testing.T) {
 	_, signature, _ := strings.Cut(strings.TrimPrefix(echoed, "eyJhbGciOiJIUzI1NiJ9."), ".")
 	for n := range len(signature) {
@@ -92,7 +92,7 @@ func TestTokenInPiecesOfAnAnswer(t *testing.T) {
 	}
 }
 
-// The cookie for private files is as good as a token.
+// The test verifies that the cookie for private files is treated like a token.
 func TestCookieThatIsEchoed(t *testing.T) {
 	const cookie = "s%3AqX7-ZpLw93kVtR2mNc8HsYb4JdFg6TqAe.kQ1"
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -109,7 +109,8 @@ func TestCookieThatIsEchoed(t *testing.T) {
 	}
 }
 
-// What an answer says is kept, so one that says a token is refused, whichever field it is in.
+// The test verifies that an answer with a token in any field is refused, because answers are
+// stored.
 func TestAnswersThatRepeatTheToken(t *testing.T) {
 	_, signature, _ := strings.Cut(strings.TrimPrefix(echoed, "eyJhbGciOiJIUzI1NiJ9."), ".")
 	foreign := "eyJhbGciOiJIUzI1NiJ9.eyJhdWQiOiI5ZDFlN2M0MGFiMjVmNjM4In0.Qx7-ZpLw93kVtR2mNc8HsYb4JdFg6TqAeUo1WvXi0Kl"

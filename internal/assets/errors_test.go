@@ -123,7 +123,7 @@ func TestFaultBodies(t *testing.T) {
 	}
 }
 
-// TestForeignAnswers tells what the service cannot have said from what it may have.
+// TestForeignAnswers verifies that answers which are not from the service are marked as foreign.
 func TestForeignAnswers(t *testing.T) {
 	for answer, want := range map[string]bool{
 		`403 <?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>`: true,
@@ -133,7 +133,7 @@ func TestForeignAnswers(t *testing.T) {
 		`400 [1]`:                                                           true,
 		`403 {"message":"no","statusCode":403,"data":null,"traceId":"t"}`: false,
 		`200 {"message":"no","statusCode":403,"data":null,"traceId":"t"}`: false,
-		`403 `: false, // nothing is no other language
+		`403 `: false, // an empty body may be from the service
 	} {
 		a := answers(answer)
 		_, err := serve(t, a.ServeHTTP).Asset(t.Context(), "x")
@@ -180,7 +180,7 @@ func TestRefusalData(t *testing.T) {
 	}
 }
 
-// Wherever a secret goes in, it must not come out.
+// The test verifies that no error contains a secret from any input.
 func TestErrorsHoldNoSecrets(t *testing.T) {
 	var said []string
 	note := func(err error) {
@@ -221,7 +221,7 @@ func TestErrorsHoldNoSecrets(t *testing.T) {
 		_, err = New(Options{BaseURL: base, Tokens: &tokens{}})
 		note(err)
 	}
-	for _, bad := range []string{secret + "\n", secret + "\x00"} { // a header that cannot be sent
+	for _, bad := range []string{secret + "\n", secret + "\x00"} { // A header with these characters cannot be sent.
 		c := newClient(t, Options{BaseURL: c.base.String(), Tokens: fixed(bad)})
 		_, err = c.Asset(t.Context(), "x")
 		note(err)

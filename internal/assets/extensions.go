@@ -32,14 +32,13 @@ func (c *Client) categoryInUse(ctx context.Context, op, id string) (Category, er
 	return Category{}, fmt.Errorf("%s %s: %w in the workspace", op, id, fs.ErrNotExist)
 }
 
-// AddExtensions has a category take further extensions; was is what CategoryInUse said of it.
-// It takes an admin.
+// AddExtensions adds extensions to a category; was is the result of CategoryInUse. It requires an
+// admin.
 //
-// The service only knows how to set all extensions of a category, and deletes the files of
-// those that are left out for good. So the category is read again right before. Nothing is
-// sent if it is not as it was (a [ChangedError]), or if there are files in it whose extension
-// would not be among those that are sent (an [InUseError]). The request is never repeated,
-// as an extension that was added in between would be dropped by that.
+// The service can only set all extensions of a category, and permanently deletes the files of
+// omitted ones. Therefore the category is read again first. Nothing is sent if it changed (a
+// [ChangedError]), or if it contains files whose extension would be omitted (an [InUseError]). The
+// request is never repeated, because that would remove an extension that was added in between.
 func (c *Client) AddExtensions(ctx context.Context, was Category, extensions ...string) (Category, error) {
 	const op = "add extensions to category"
 	now, err := c.categoryInUse(ctx, op, was.ID)
@@ -61,7 +60,7 @@ func (c *Client) AddExtensions(ctx context.Context, was Category, extensions ...
 		method: http.MethodPut, route: "/admin/categories/{id}", path: "/admin/categories/" + url.PathEscape(was.ID),
 		query:   c.inWorkspace(),
 		body:    jsonPayload(map[string]any{"name": now.Name, "extensions": all, "isPrivate": now.Private}),
-		creates: true, // without an answer it is in doubt
+		creates: true, // without an answer it is unconfirmed
 		once:    true,
 		into:    &category,
 	})
@@ -71,13 +70,13 @@ func (c *Client) AddExtensions(ctx context.Context, was Category, extensions ...
 	return category, err
 }
 
-// isConfiguredAs reports whether everything that can be set of two categories is equal.
+// isConfiguredAs reports whether all properties that can be set are equal in two categories.
 func (c Category) isConfiguredAs(other Category) bool {
 	return c.Name == other.Name && c.Private == other.Private &&
 		slices.Equal(slices.Sorted(slices.Values(c.Extensions)), slices.Sorted(slices.Values(other.Extensions)))
 }
 
-// without are the extensions that are not among others, whatever their case.
+// without returns the extensions that are not among others, ignoring case.
 func without(extensions, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(extensions), func(e string) bool {
 		return slices.ContainsFunc(others, func(o string) bool { return strings.EqualFold(o, e) })

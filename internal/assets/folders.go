@@ -18,13 +18,13 @@ type Folder struct {
 	Name        string    `json:"name"`
 	CategoryID  string    `json:"categoryId"`
 	ParentID    string    `json:"parentId"` // empty: top level of its category
-	CreatedAt   time.Time `json:"-"`        // zero if the service did not say
+	CreatedAt   time.Time `json:"-"`        // zero if unknown
 	UpdatedAt   time.Time `json:"-"`
-	Folders     []Folder  `json:"folders"` // as deep as was asked for
+	Folders     []Folder  `json:"folders"` // down to the requested depth
 	AssetsCount int       `json:"assetsCount"`
 }
 
-// UnmarshalJSON reads the times, which come in any form of ISO 8601.
+// UnmarshalJSON decodes a folder, with its time in any form of ISO 8601.
 func (f *Folder) UnmarshalJSON(data []byte) error {
 	type plain Folder
 	wire := struct {
@@ -46,26 +46,25 @@ func (f *Folder) check() error {
 	return nil
 }
 
-// Folders returns the top-level folders of all categories. Whether the service lists these
-// alone, all of them, or a tree is not documented; those in other folders are left out here.
+// Folders returns the top-level folders of all categories. It is not documented whether the service
+// lists only these, all folders, or a tree; folders in other folders are omitted.
 func (c *Client) Folders(ctx context.Context) ([]Folder, error) {
 	all, err := c.FoldersAsListed(ctx)
 	for n := range all {
-		if all[n].ParentID == all[n].CategoryID { // it may pass for the parent of what is at the top
+		if all[n].ParentID == all[n].CategoryID { // some services return the category as the parent
 			all[n].ParentID = ""
 		}
 	}
 	return directlyIn("", all), err
 }
 
-// FoldersAsListed returns what the service lists as folders, top-level or not, each as it is
-// listed.
+// FoldersAsListed returns the folders exactly as the service lists them, at any level.
 func (c *Client) FoldersAsListed(ctx context.Context) ([]Folder, error) {
 	return whole(ctx, c, request{op: "list folders", route: "/folders", query: c.inWorkspace()}, func(f Folder) string { return f.ID })
 }
 
-// directlyIn keeps the folders whose parent is the one given, each once: those that do not tell
-// another one, and do not come within another one either.
+// directlyIn returns the folders with the given parent, each once. It omits folders with another
+// parent and folders nested in another one.
 func directlyIn(parent string, all []Folder) []Folder {
 	elsewhere := map[string]bool{}
 	for _, f := range all {
@@ -75,12 +74,12 @@ func directlyIn(parent string, all []Folder) []Folder {
 		if elsewhere[f.ID] || f.ParentID != "" && f.ParentID != parent {
 			return true
 		}
-		elsewhere[f.ID] = true // if it comes again
+		elsewhere[f.ID] = true // for duplicates
 		return false
 	})
 }
 
-// below notes the folders that came within this one.
+// below records the IDs of all folders inside this one.
 func (f Folder) below(noted map[string]bool) {
 	for _, inside := range f.Folders {
 		noted[inside.ID] = true
@@ -88,8 +87,8 @@ func (f Folder) below(noted map[string]bool) {
 	}
 }
 
-// Folder returns a folder with the folders below it, down to depth levels. (That
-// depth 1 means its direct children is inferred.)
+// Folder returns a folder with its subfolders, down to depth levels. (It is a guess that depth 1
+// means the direct children.)
 func (c *Client) Folder(ctx context.Context, id string, depth int) (Folder, error) {
 	var folder Folder
 	err := c.do(ctx, &request{
@@ -102,10 +101,9 @@ func (c *Client) Folder(ctx context.Context, id string, depth int) (Folder, erro
 	return folder, err
 }
 
-// Branch returns the way to a folder: the folders around it, outermost first, and
-// the folder itself with those below it down to depth levels. The service is
-// taken to answer with the outermost folder and the others nested in it, which is
-// a guess.
+// Branch returns the path to a folder: its ancestors, outermost first, and the folder itself with
+// its subfolders down to depth levels. It is a guess that the service answers with the outermost
+// folder and the others nested in it.
 func (c *Client) Branch(ctx context.Context, id string, depth int) ([]Folder, error) {
 	var top Folder
 	err := c.do(ctx, &request{
@@ -124,8 +122,8 @@ func (c *Client) Branch(ctx context.Context, id string, depth int) ([]Folder, er
 	return way, nil
 }
 
-// wayTo is the folder and those inside it on the way to one of them; nil if that
-// is not there. But for the last, they come without the folders beside the way.
+// wayTo returns the path from this folder to one inside it; nil if that does not exist. All folders
+// but the last have no subfolders outside the path.
 func (f Folder) wayTo(id string) []Folder {
 	if f.ID == id {
 		return []Folder{f}
@@ -139,7 +137,7 @@ func (f Folder) wayTo(id string) []Folder {
 	return nil
 }
 
-// RenameFolder gives a folder another name.
+// RenameFolder renames a folder.
 func (c *Client) RenameFolder(ctx context.Context, id, name string) error {
 	return c.do(ctx, &request{
 		op: "rename folder", subject: id,
@@ -150,9 +148,9 @@ func (c *Client) RenameFolder(ctx context.Context, id, name string) error {
 	})
 }
 
-// DeleteFolder deletes a folder. What is in it is not deleted: it moves one level
-// up. The request is repeated after transient errors; if one got through whose
-// answer did not, the repetition finds no such folder (fs.ErrNotExist).
+// DeleteFolder deletes a folder. Its contents are not deleted, but move one level up. The request
+// is repeated after transient errors. If a request succeeded without an answer, the repetition
+// finds no such folder (fs.ErrNotExist).
 func (c *Client) DeleteFolder(ctx context.Context, id string) error {
 	return c.do(ctx, &request{
 		op: "delete folder", subject: id,
@@ -162,16 +160,14 @@ func (c *Client) DeleteFolder(ctx context.Context, id string) error {
 	})
 }
 
-// NewFolder describes a folder to be made: in a folder, or at the top level of a
-// category.
+// A NewFolder is a folder to create: in a folder, or at the top level of a category.
 type NewFolder struct {
 	Name       string
 	CategoryID string
-	ParentID   string // wins over CategoryID
+	ParentID   string // overrides CategoryID
 }
 
-// CreateFolder makes a folder and returns its ID. The service does not mind equal
-// names.
+// CreateFolder creates a folder and returns its ID. The service accepts equal names.
 func (c *Client) CreateFolder(ctx context.Context, n NewFolder) (string, error) {
 	body := map[string]string{"name": n.Name}
 	switch {
@@ -185,7 +181,7 @@ func (c *Client) CreateFolder(ctx context.Context, n NewFolder) (string, error) 
 	return c.create(ctx, "create folder", n.Name, "/folders", c.inWorkspace(), body)
 }
 
-// created is the answer to a request that makes something with an ID.
+// A created is the answer to a request that creates an object with an ID.
 type created struct {
 	ID string `json:"id"`
 }
@@ -197,7 +193,7 @@ func (c *created) check() error {
 	return nil
 }
 
-// create makes something named by a JSON body, and returns its ID.
+// create creates an object from a JSON body and returns its ID.
 func (c *Client) create(ctx context.Context, op, name, route string, query url.Values, body any) (string, error) {
 	var made created
 	err := c.do(ctx, &request{

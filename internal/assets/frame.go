@@ -8,17 +8,17 @@ import (
 	"assetferry/internal/outbound"
 )
 
-// A frame is what multipart/form-data puts around a file. It is made by hand so
-// that its length is known beforehand and no goroutine has to pump: the request
-// carries a Content-Length, by which a server can tell half an upload.
+// A frame is the multipart/form-data around a file. It is built by hand, so that its length is
+// known beforehand and no goroutine has to copy: the request has a Content-Length, by which a
+// server can detect an incomplete upload.
 type frame struct {
 	contentType string
 	before      string
 	after       string
 }
 
-// newFrame frames an upload the way the vendor's clients do: where the asset
-// goes comes first, unless it stays where it is; the file comes last.
+// newFrame builds the frame of an upload in the order of the vendor's clients: the target first,
+// unless the asset keeps its place, and the file last.
 func newFrame(u Upload, boundary string) frame {
 	var before string
 	if field, value := (Target{u.CategoryID, u.FolderID}).field(); field != "" {
@@ -32,12 +32,11 @@ func newFrame(u Upload, boundary string) frame {
 	}
 }
 
-// escapeFilename writes a name the way browsers do: as it is, in UTF-8, with
-// quotes and line ends percent-encoded. Browsers leave a backslash alone, which
-// makes the end of the name unclear if it is the last character; doubled, it is
-// what every reader of quoted strings turns back into one.
+// escapeFilename writes a name like browsers do: in UTF-8, with quotes and line ends
+// percent-encoded. Browsers do not escape a backslash, which makes the end of the name ambiguous if
+// it is the last character; it is doubled here, as every reader of quoted strings expects.
 func escapeFilename(name string) string {
-	if !strings.ContainsAny(name, "\"\r\n\\") { // a Replacer costs as much as all of the request's head
+	if !strings.ContainsAny(name, "\"\r\n\\") { // a Replacer costs as much as the rest of the head
 		return name
 	}
 	return strings.NewReplacer(`"`, "%22", "\r", "%0D", "\n", "%0A", `\`, `\\`).Replace(name)
@@ -60,8 +59,8 @@ func (f frame) payload(u Upload) *payload {
 	}
 }
 
-// framed fills each buffer it is given: its parts, and the small reads of a
-// source, would else go out as packets of their own.
+// A framed reader fills each buffer. Otherwise its parts and small reads of a source would become
+// separate packets.
 type framed struct {
 	parts io.Reader
 	io.Closer

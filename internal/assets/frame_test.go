@@ -63,7 +63,7 @@ func TestFrameGolden(t *testing.T) {
 	}
 }
 
-// Whatever the name and the content, a reader of multipart gets both back.
+// The test verifies that a multipart reader returns any name and any content unchanged.
 func TestFrameRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[^\x00-\x1f\x7f/%"]{1,40}`).Draw(t, "name")

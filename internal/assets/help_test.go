@@ -19,15 +19,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// closedURL is a URL that no process listens at. Another process may already use a port that a test has
-// released.
+// closedURL is a URL without a listening process. A port that a test has released may be in use
+// again.
 const closedURL = "http://127.0.0.1:1"
 
-// secret is seeded wherever a secret can be, and must not come out anywhere.
+// secret is used in all inputs that may be secret. No output may contain it.
 const secret = "s3cr3t-t0k3n"
 
-// A tokens source hands out secret, secret-2 and so on, the next one each time it
-// is invalidated.
+// A tokens source returns secret, secret-2 and so on, the next one after each invalidation.
 type tokens struct {
 	mu    sync.Mutex
 	spent int
@@ -56,7 +55,7 @@ func (s *tokens) SetSkew(d time.Duration) {
 	s.skew = d
 }
 
-// newClient fills in what tests do not care about: no time is spent on waits.
+// newClient returns a client with defaults for tests: it does not wait between attempts.
 func newClient(t testing.TB, o Options) *Client {
 	t.Helper()
 	if o.Tokens == nil {
@@ -73,7 +72,7 @@ func newClient(t testing.TB, o Options) *Client {
 	return c
 }
 
-// serve starts a server and returns a client of it. The workspace is always w.
+// serve starts a server and returns a client of it with the workspace w.
 func serve(t testing.TB, h http.HandlerFunc) *Client {
 	t.Helper()
 	srv := httptest.NewServer(h)
@@ -81,11 +80,10 @@ func serve(t testing.TB, h http.HandlerFunc) *Client {
 	return newClient(t, Options{BaseURL: srv.URL, Workspace: "w"})
 }
 
-// answering is a server that gives these answers one after the other, the last
-// one again and again, and counts.
+// An answering server gives its answers in sequence, repeats the last one, and counts requests.
 type answering struct {
 	mu      sync.Mutex
-	answers []string // "200 body"; headers as "200 Name=value|body"
+	answers []string // "200 body", or with headers "200 Name=value|body"
 	got     []*http.Request
 	bodies  []string
 }
@@ -117,12 +115,12 @@ func (a *answering) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, text)
 }
 
-// content opens the same content again and again.
+// content returns a function that opens the same content each time.
 func content(s string) func(context.Context) (io.ReadCloser, error) {
 	return func(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(s)), nil }
 }
 
-// upload is an upload of size zeros.
+// upload returns an upload of size zero bytes.
 func upload(size int64) Upload {
 	return Upload{CategoryID: "c", Filename: "photo.jpg", Size: size, Open: func(context.Context) (io.ReadCloser, error) {
 		return io.NopCloser(io.LimitReader(zeros{}, size)), nil
@@ -133,8 +131,7 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// A pipeListener connects a client and a server without sockets, for bubbles of
-// testing/synctest.
+// A pipeListener connects a client and a server without sockets, for bubbles of testing/synctest.
 type pipeListener struct {
 	conns chan net.Conn
 	once  sync.Once
@@ -169,7 +166,7 @@ func (l *pipeListener) dial(ctx context.Context, _, _ string) (net.Conn, error) 
 	}
 }
 
-// serveBubble is serve within a bubble; stop has to be called before it ends.
+// serveBubble is serve in a bubble. The caller must call stop before the bubble ends.
 func serveBubble(t testing.TB, o Options, h http.HandlerFunc) (c *Client, stop func()) {
 	t.Helper()
 	l := &pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}
@@ -185,6 +182,6 @@ func serveBubble(t testing.TB, o Options, h http.HandlerFunc) (c *Client, stop f
 		c.CloseIdleConnections()
 		_ = srv.Close()
 		wg.Wait()
-		time.Sleep(time.Minute) // of the bubble's time: the server lingers over closed connections
+		time.Sleep(time.Minute) // in the time of the bubble: the server keeps closed connections for a while
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"assetferry/internal/outbound"
 )
 
-// An ImageFormat is one in which the service delivers images.
+// An ImageFormat is a format in which the service delivers images.
 type ImageFormat string
 
 // The formats of images.
@@ -26,18 +26,17 @@ const (
 	TIFF ImageFormat = "tiff"
 )
 
-// ImageFormats are all of them.
+// ImageFormats returns all formats.
 func ImageFormats() []ImageFormat { return []ImageFormat{WebP, JPEG, PNG, GIF, TIFF} }
 
-// A Rendition is an image in another size or format. The service makes nothing
-// larger than the image.
+// A Rendition is an image in another size or format. The service does not enlarge images.
 type Rendition struct {
-	Width  int         // pixels; the service takes the nearest width that it has
-	Height int         // 0: whatever it comes to; else the image fits into both
+	Width  int         // pixels; the service uses the nearest available width
+	Height int         // 0: proportional to the width; otherwise the image fits into both
 	Format ImageFormat // WebP if empty
 }
 
-// name is the last part of a URL.
+// name returns the last part of the URL.
 func (r Rendition) name() (string, error) {
 	if r.Format == "" {
 		r.Format = WebP
@@ -51,8 +50,8 @@ func (r Rendition) name() (string, error) {
 	return fmt.Sprintf("%dx%d.%s", r.Width, r.Height, r.Format), nil
 }
 
-// ImageURL is the URL of a rendition. Everything before its last part is
-// taken from the asset's own URL, as that is the service's to choose.
+// ImageURL returns the URL of a rendition. It only replaces the last part of the asset's URL,
+// because the service chooses the rest.
 func (a Asset) ImageURL(r Rendition) (string, error) {
 	name, err := r.name()
 	if err != nil {
@@ -65,8 +64,7 @@ func (a Asset) ImageURL(r Rendition) (string, error) {
 	return base + "/images/" + name, nil
 }
 
-// Image reads a rendition of an image, as [Client.Download] does. The size is -1
-// if the service did not say.
+// Image downloads a rendition of an image like [Client.Download]. The size is -1 if unknown.
 func (c *Client) Image(ctx context.Context, a Asset, r Rendition) (io.ReadCloser, int64, error) {
 	imageURL, err := a.ImageURL(r)
 	if err != nil {
@@ -75,8 +73,8 @@ func (c *Client) Image(ctx context.Context, a Asset, r Rendition) (io.ReadCloser
 	return c.Download(ctx, imageURL, 0)
 }
 
-// Thumb reads a small picture of an image from the service itself, where images
-// of private categories need no cookie.
+// Thumb downloads a small rendition from the service itself, which needs no cookie for private
+// categories.
 func (c *Client) Thumb(ctx context.Context, id string, r Rendition) (io.ReadCloser, int64, error) {
 	name, err := r.name()
 	if err != nil {
@@ -85,13 +83,12 @@ func (c *Client) Thumb(ctx context.Context, id string, r Rendition) (io.ReadClos
 	return c.Download(ctx, c.base.String()+"/assets/"+url.PathEscape(id)+"/thumbs/"+name, 0)
 }
 
-// ErrQueued is the error of an image that the service has still not processed.
+// ErrQueued reports an image that the service has not processed yet.
 var ErrQueued = errors.New("the service has not processed the image yet")
 
-// Processed waits until an image's metadata are known, and returns it: a few looks
-// with growing pauses, as the service's own clients do. What is no image is
-// returned at once, and so is one that the service could not read, with [Failed]
-// as its status.
+// Processed waits until the service has processed an image, and returns the image. It requests the
+// image a few times with growing pauses, like the vendor's clients. Other files are returned at
+// once, and so are images that the service could not read, with the status [Failed].
 func (c *Client) Processed(ctx context.Context, id string) (Asset, error) {
 	return c.await(ctx, id, func(m Metadata) ProcessingStatus { return m.Status })
 }
@@ -121,8 +118,8 @@ func (c *Client) await(ctx context.Context, id string, status func(Metadata) Pro
 	}
 }
 
-// An ImageQuality is how well renditions of a format are made, from 1 to 100. The
-// form of these requests and answers is not documented.
+// An ImageQuality is the quality of renditions in a format, from 1 to 100. The form of these
+// requests and answers is not documented.
 type ImageQuality struct {
 	Format  ImageFormat `json:"format"`
 	Quality int         `json:"quality"`
@@ -135,15 +132,14 @@ func (q *ImageQuality) check() error {
 	return nil
 }
 
-// ImageQualities returns the qualities of all formats in the workspace. It takes
-// an admin.
+// ImageQualities returns the qualities of all formats in the workspace. It requires an admin.
 func (c *Client) ImageQualities(ctx context.Context) ([]ImageQuality, error) {
 	return whole(ctx, c, request{op: "read image qualities", route: "/admin/images", query: c.inWorkspace()},
 		func(q ImageQuality) string { return string(q.Format) })
 }
 
-// SetImageQuality sets the quality of a format in the workspace. It takes an admin. Only the
-// route is known; the body is a guess, so whoever relies on it reads the quality again.
+// SetImageQuality sets the quality of a format in the workspace. It requires an admin. Only the
+// route is known; the body is a guess, so callers must read the quality again to verify it.
 func (c *Client) SetImageQuality(ctx context.Context, f ImageFormat, quality int) error {
 	return c.do(ctx, &request{
 		op: "set image quality", subject: string(f),

@@ -32,10 +32,10 @@ func TestImageURL(t *testing.T) {
 	}
 }
 
-// TestProcessed counts the looks at an image that is done after some.
+// TestProcessed verifies the number of requests until an image is processed.
 func TestProcessed(t *testing.T) {
 	for _, tt := range []struct {
-		queued int // looks that find it queued
+		queued int // number of requests that return it as queued
 		status ProcessingStatus
 		looks  int
 		took   time.Duration
@@ -73,7 +73,7 @@ func TestProcessedIsGivenUp(t *testing.T) {
 	})
 }
 
-// awaitingClient is one of a service that knows a single image.
+// awaitingClient returns a client of a service with a single image.
 func awaitingClient(t *testing.T, status func() ProcessingStatus) *Client {
 	t.Helper()
 	return newClient(t, Options{BaseURL: "https://localhost", Transport: roundTripper(func(*http.Request) (*http.Response, error) {

@@ -10,8 +10,8 @@ import (
 	"assetferry/internal/token"
 )
 
-// A sandbox is known from its first answer on, whatever that is; nothing else is taken
-// for one.
+// The test verifies that a sandbox is recognised by its first answer of any kind, and that no other
+// service is.
 func TestIsSandbox(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, `{"items":[],"totalCount":0,"offset":0,"limit":1}`, http.StatusOK)

@@ -12,7 +12,7 @@ import (
 	"assetferry/internal/assets/paging"
 )
 
-// A list that is too long for one answer is read in pages.
+// The test verifies that a list that is too long for one answer is read in pages.
 func TestLargeListOfFolders(t *testing.T) {
 	const most = 50_000
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -43,7 +43,7 @@ func TestLargeListOfFolders(t *testing.T) {
 	}
 }
 
-// 20,000 folders fit into one answer, of a service that does not page.
+// The test verifies that 20,000 folders fit into one answer of a service without pages.
 func TestUnpagedListOfFolders(t *testing.T) {
 	const most = 20_000
 	var b strings.Builder
@@ -58,7 +58,8 @@ func TestUnpagedListOfFolders(t *testing.T) {
 	}
 }
 
-// A page of assets with much metadata is asked for again with fewer of them, from then on too.
+// The test verifies that a page of assets with much metadata is requested again with fewer assets,
+// and that later pages keep that size.
 func TestLargePageIsShortened(t *testing.T) {
 	const most = 200
 	text := strings.Repeat("x", 400_000)
@@ -67,7 +68,7 @@ func TestLargePageIsShortened(t *testing.T) {
 		requests.Add(1)
 		from, _ := strconv.Atoi(r.FormValue("offset"))
 		limit, _ := strconv.Atoi(r.FormValue("limit"))
-		if plain.Load() > 0 { // a service that does not page
+		if plain.Load() > 0 { // a service without pages
 			from, limit = 0, most
 		}
 		fmt.Fprint(w, `{"items":[`)
@@ -76,7 +77,7 @@ func TestLargePageIsShortened(t *testing.T) {
 				fmt.Fprint(w, ",")
 			}
 			description := text
-			if from == 0 && plain.Load() == 0 { // the first page is a usual one
+			if from == 0 && plain.Load() == 0 { // the first page has the normal size
 				description = "short"
 			}
 			fmt.Fprintf(w, `{"id":"a%d","metadata":{"description":"%s"}}`, n, description)

@@ -34,7 +34,7 @@ func newSandbox(t testing.TB, o sandbox.Options) string {
 	return base
 }
 
-// newCheckedSandbox also gives what knows the operations called.
+// newCheckedSandbox also returns the checker, which records the called operations.
 func newCheckedSandbox(t testing.TB, o sandbox.Options) (string, *openapitest.Checker) {
 	t.Helper()
 	o.Environments = []tokens.Environment{{ID: environment, AccessKey: accessKey}}
@@ -57,10 +57,10 @@ func newClient(t testing.TB, base string, claims token.Claims, key token.Secret,
 	return c
 }
 
-// TestLaw runs on the stand-in, in its default workspace as it reads what is not documented,
-// in one of its own under the other reading, and in both as the flag -reading says if there is
-// one. It runs on a real service if there is one named in the environment: in a workspace of
-// its own, or in the one that is named there.
+// TestLaw runs the law on the stand-in: in its default workspace with the default reading of
+// undocumented behaviour, in a new workspace with the other reading, and in both with -reading if
+// that is given. It also runs on a real service if the environment names one, in a new workspace or
+// in the named one.
 func TestLaw(t *testing.T) {
 	t.Run("sandbox", func(t *testing.T) {
 		called := testLawOfSandbox(t, func(_ *testing.T, c assettest.NewClient) assettest.NewClient { return c }, sandboxtest.Reading(0))
@@ -88,7 +88,7 @@ func TestLaw(t *testing.T) {
 	})
 }
 
-// testLawOfSandbox also holds that the law leaves nothing behind.
+// testLawOfSandbox also verifies that the law leaves no objects behind.
 func testLawOfSandbox(t *testing.T, within func(*testing.T, assettest.NewClient) assettest.NewClient, reading string) *openapitest.Checker {
 	t.Helper()
 	base, called := newCheckedSandbox(t, sandbox.Options{Profile: sandboxtest.Read(t, reading)})
@@ -106,7 +106,7 @@ func testLawOfSandbox(t *testing.T, within func(*testing.T, assettest.NewClient)
 	return called
 }
 
-// contentsOf says what is in an environment and its default workspace.
+// contentsOf describes the contents of an environment and its default workspace.
 func contentsOf(t *testing.T, c *assets.Client) string {
 	t.Helper()
 	folders, err := c.Folders(t.Context())
@@ -136,11 +136,11 @@ func count[T any](t *testing.T, items iter.Seq2[T, error]) (n int) {
 	return n
 }
 
-// checkCalled makes sure that the law calls every operation of the service.
+// checkCalled verifies that the law calls every operation of the service.
 func checkCalled(t *testing.T, called *openapitest.Checker) {
 	t.Helper()
 	if t.Failed() || strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
-		return // not all of the law was run
+		return // only a part of the law ran
 	}
 	for _, op := range called.Operations() {
 		if !slices.Contains(called.Called(), op) {
@@ -149,7 +149,8 @@ func checkCalled(t *testing.T, called *openapitest.Checker) {
 	}
 }
 
-// Installations that lack the newer generations of a route are asked for an older one.
+// testOlderWorkspaces verifies that the client uses an older route if an installation lacks the
+// newer ones.
 func testOlderWorkspaces(t *testing.T, base string) {
 	for _, newer := range [][]string{{}, {"/v3/workspaces"}, {"/v3/workspaces", "/v2/workspaces"}} {
 		minter, err := token.NewMinter(token.NewSecret(accessKey), token.Claims{Environment: environment})
@@ -166,7 +167,7 @@ func testOlderWorkspaces(t *testing.T, base string) {
 	}
 }
 
-// lacking is a transport to a service without some routes.
+// A lacking transport leads to a service without some routes.
 type lacking []string
 
 func (l lacking) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -210,7 +211,8 @@ func TestWrongClock(t *testing.T) {
 				if (err == nil) != compensate {
 					t.Errorf("got %v", err)
 				}
-				// The server may have looked at its clock at any time, and said it in seconds.
+				// The server may read its clock at any moment of the request, and reports whole
+				// seconds.
 				if got, known := c.Skew(); !known || (got-skew).Abs() > time.Second+took {
 					t.Errorf("skew: got %v, %v, want %v", got, known, skew)
 				}

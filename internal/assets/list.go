@@ -27,31 +27,31 @@ const (
 	Descending = "desc"
 )
 
-// defaultPageSize is what the vendor's own clients ask for.
+// defaultPageSize is the page size of the vendor's clients.
 const defaultPageSize = 50
 
-// ListOptions say what to list: a category or a folder. A category's list does not hold what
-// is in its folders, and a folder's not what is in those below it, whatever the service says
-// of either: it is not documented, and an asset tells its folder.
+// ListOptions select a category or a folder to list. The list contains only assets directly in that
+// place. It is not documented what the service lists, so assets are filtered by their folder.
 type ListOptions struct {
 	CategoryID string
 	FolderID   string
-	SortBy     string // empty: as the service likes
+	SortBy     string // empty: default of the service
 	Order      string
 	PageSize   int // 50 if zero; less if the service refuses that
-	// Overlap has each page begin with the last asset of the one before. Then none is missed
-	// either where as many are added as are removed meanwhile, if the order is one in which
-	// those that were there keep theirs.
+	// Overlap makes each page begin with the last asset of the previous one. Then no asset is
+	// missed even if as many are added as are removed meanwhile, provided that existing assets keep
+	// their order.
 	Overlap bool
-	// Since leaves out what was uploaded, or by ByLastModifiedAt changed, before a time; what
-	// is of no known age stays. A list that is newest first ends with the page that gets there,
-	// unless the service was seen not to keep to that order: then all of it is read.
+	// Since omits assets that were uploaded, or with ByLastModifiedAt modified, before a time.
+	// Assets without a time are kept. A list in order of age, newest first, ends after the page
+	// that reaches the time, unless the service is known to ignore that order: then the list is
+	// read completely.
 	Since time.Time
-	// AsListed has also what the service lists of other places, to find out whether it does.
+	// AsListed includes assets of other places that the service lists, for probes.
 	AsListed bool
 }
 
-// holds reports whether an asset is directly in the place that is listed.
+// holds reports whether an asset belongs to the list.
 func (o ListOptions) holds(a *wireAsset) bool {
 	switch {
 	case o.AsListed:
@@ -59,10 +59,10 @@ func (o ListOptions) holds(a *wireAsset) bool {
 	case o.FolderID == "":
 		return a.FolderID == ""
 	}
-	return a.FolderID == o.FolderID || a.FolderID == "" // not every service need repeat it
+	return a.FolderID == o.FolderID || a.FolderID == "" // some services may omit it
 }
 
-// age is the time that Since is about.
+// age returns the time that Since compares.
 func (o ListOptions) age(a *wireAsset) time.Time {
 	if o.SortBy == ByLastModifiedAt {
 		return a.LastModifiedAt.Time
@@ -70,9 +70,8 @@ func (o ListOptions) age(a *wireAsset) time.Time {
 	return a.UploadedAt.Time
 }
 
-// List yields the assets of a category or a folder. At most one error comes, it
-// comes last, and it means that the list is not complete. An asset may come twice
-// if many are added meanwhile.
+// List yields the assets of a category or a folder. At most one error is yielded, as the last item;
+// it means that the list is incomplete. An asset may be yielded twice if many are added meanwhile.
 func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Asset, error] {
 	if (o.CategoryID == "") == (o.FolderID == "") {
 		return failed[Asset](errors.New("list assets: needs either a category or a folder"))
@@ -107,9 +106,9 @@ func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Asset, error
 	}
 }
 
-// A descent watches a list that is to be newest first. That services keep to the order that
-// they are asked for is documented nowhere, so the list is believed only once the times in it
-// have gone down, and never if they go up.
+// A descent checks a list that should be newest first. It is not documented that services respect
+// the requested order, so the order is trusted only once the times have decreased, and never after
+// they increased.
 type descent struct {
 	client  *Client
 	options ListOptions
@@ -117,7 +116,7 @@ type descent struct {
 	fell    bool
 }
 
-// isPast reports whether all that comes after a page is older than what is wanted.
+// isPast reports whether all assets after a page are older than Since.
 func (d *descent) isPast(page []wireAsset) bool {
 	for n := range page {
 		switch age := d.options.age(&page[n]); {
@@ -135,16 +134,16 @@ func (d *descent) isPast(page []wireAsset) bool {
 	return d.fell && d.lowest.Before(d.options.Since) && !d.client.unordered.Load()
 }
 
-// Unordered says that the service does not keep to the order in which a list is asked for. From
-// then on nothing relies on it.
+// Unordered records that the service ignores the requested order of lists. The client does not rely
+// on the order from then on.
 func (c *Client) Unordered() { c.unordered.Store(true) }
 
-// list yields the items of any paged route.
+// list yields the items of a paged route.
 func list[T any](ctx context.Context, c *Client, r request, limit int, id func(T) string) iter.Seq2[T, error] {
 	return pages(ctx, c, r, paging.Pager[T]{Limit: limit, ID: id}, byQuery)
 }
 
-// byQuery makes a request ask for a page as most routes want it.
+// byQuery sets the limit and the offset of a request as query parameters.
 func byQuery(r *request, limit, offset int) {
 	r.method = http.MethodGet
 	if r.query = maps.Clone(r.query); r.query == nil {
@@ -154,11 +153,11 @@ func byQuery(r *request, limit, offset int) {
 	r.query.Set("offset", strconv.Itoa(offset))
 }
 
-// whole reads a list of a route that is not known to page, and asks for none at first. Should
-// it do so nevertheless, the list is read to its end: an incomplete one must not pass for a
-// complete one.
+// whole reads a list of a route that is not known to be paged, at first without a limit. If the
+// service pages it nevertheless, the list is read to its end, because an incomplete list must not
+// pass for a complete one.
 func whole[T any](ctx context.Context, c *Client, r request, id func(T) string) ([]T, error) {
-	var size int // of the first page
+	var size int // size of the first page
 	p := paging.Pager[T]{ID: id, Fetch: func(ctx context.Context, _, offset int) (paging.Page[T], error) {
 		r := r
 		if r.method = http.MethodGet; offset > 0 {
@@ -182,7 +181,7 @@ func whole[T any](ctx context.Context, c *Client, r request, id func(T) string) 
 	return all, err
 }
 
-// largePage is how many items at once are asked for of a list that is too long for one answer.
+// largePage is the page size for lists that are too long for one answer.
 const largePage = 500
 
 func collect[T any](r request, items iter.Seq2[T, error]) ([]T, error) {
@@ -196,7 +195,8 @@ func collect[T any](r request, items iter.Seq2[T, error]) ([]T, error) {
 	return all, nil
 }
 
-// pages yields the items of all pages of a request. SetPage sets the limit and the offset of a request.
+// pages yields the items of all pages of a request. setPage sets the limit and the offset of a
+// request.
 func pages[T any](ctx context.Context, c *Client, r request, p paging.Pager[T], setPage func(r *request, limit, offset int)) iter.Seq2[T, error] {
 	p.Fetch = paging.Fetch(&c.pageSizes, r.route, func(ctx context.Context, limit, offset int) (paging.Page[T], error) {
 		r := r
@@ -215,7 +215,7 @@ func pages[T any](ctx context.Context, c *Client, r request, p paging.Pager[T], 
 	}
 }
 
-// named has an error begin with what was done, unless that of the service says it.
+// named adds the operation to an error, unless it is an error of the service, which contains it.
 func (r request) named(err error) error {
 	if _, ok := errors.AsType[*Error](err); err == nil || ok {
 		return err

@@ -12,12 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A shelf is a service that lists what it has, in order, by offset and limit.
+// A shelf is a service that lists its items in order, by offset and limit.
 type shelf struct {
 	ids      []string
-	most     int               // the service's own limit of a page; 0: none
-	noTotal  bool              // leaves totalCount out
-	meddle   func(*shelf, int) // before the n-th page
+	most     int               // maximum page size of the service; 0: none
+	noTotal  bool              // the answers have no totalCount
+	meddle   func(*shelf, int) // called before each page with its number
 	requests int
 }
 
@@ -130,7 +130,7 @@ func TestListShifts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, id := range s.ids { // what is there at the end and was at the start
+			for _, id := range s.ids { // items that exist at the start and at the end
 				if !slices.Contains(got, id) && !strings.HasPrefix(id, "new") {
 					t.Errorf("%s is missing", id)
 				}
@@ -142,8 +142,9 @@ func TestListShifts(t *testing.T) {
 	}
 }
 
-// Where as many are added as are removed the total says nothing: what slipped below the offset
-// is found by pages that overlap. As long as nothing happens they cost no more requests.
+// The test verifies that overlapping pages find assets that moved below the offset, although as
+// many were added as removed and the total is unchanged. Without changes, they cost no more
+// requests.
 func TestListOverlaps(t *testing.T) {
 	added := func(s *shelf, n int) { s.ids = append(s.ids, fmt.Sprint("new", n)) }
 	tests := []struct {
@@ -217,7 +218,7 @@ func TestListErrors(t *testing.T) {
 	tests := []struct {
 		name     string
 		handler  http.HandlerFunc
-		requests int // at most
+		requests int // maximum number
 	}{
 		{"offset is ignored", func(w http.ResponseWriter, r *http.Request) {
 			_ = json.NewEncoder(w).Encode((&shelf{ids: numbered(1000)}).page(0, 10))

@@ -12,7 +12,7 @@ import (
 	"assetferry/internal/retry"
 )
 
-// Whatever a service answers, reading it takes at most 32 MB.
+// The test verifies that reading any answer of a service takes at most 32 MB.
 func TestMemoryOfHostileAnswers(t *testing.T) {
 	asset := func(c *Client) error { _, err := c.Asset(t.Context(), "x"); return err }
 	list := func(c *Client) error {

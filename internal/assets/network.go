@@ -11,7 +11,7 @@ import (
 	"assetferry/internal/retry"
 )
 
-// sendError is the error of a request without an answer.
+// sendError returns the error of a request without an answer.
 func (c *Client) sendError(ctx context.Context, r *request, s *sending, err error) error {
 	complete := s.finish()
 	e := c.newError(r)
@@ -22,14 +22,14 @@ func (c *Client) sendError(ctx context.Context, r *request, s *sending, err erro
 	return e
 }
 
-// refused is the error of a request to a URL that must not be followed.
+// refused returns the error of a request to a refused URL.
 func (c *Client) refused(r *request, to *url.URL, err error) error {
 	e := c.newError(r)
 	e.Err, e.class, e.where = err, retry.Permanent, outbound.Origin(to)
 	return e
 }
 
-// tokenError is the error of a request that was not made for want of a token.
+// tokenError returns the error of a request that was not sent because there is no token.
 func (c *Client) tokenError(ctx context.Context, r *request, err error) error {
 	e := c.newError(r)
 	if ctx.Err() != nil {
@@ -40,8 +40,7 @@ func (c *Client) tokenError(ctx context.Context, r *request, err error) error {
 	return e
 }
 
-// transportError picks the error that says most: that of the content, of the
-// context, of the network.
+// transportError returns the most specific error: that of the content, the context or the network.
 func transportError(ctx context.Context, s *sending, err error) error {
 	if isBodyError(err) {
 		return err
@@ -72,7 +71,7 @@ func transportClass(err error) retry.Class {
 	return retry.Transient
 }
 
-// Hint is the next step for a person; empty if the text of the error says it all.
+// Hint returns the next step for a person; empty if the error text suffices.
 func (e *Error) Hint() string {
 	if e.Err != nil {
 		return e.transportHint()
@@ -105,7 +104,7 @@ func (e *Error) transportHint() string {
 	return outbound.Hint(e.Err, e.where)
 }
 
-// serverTime is the time of an answer by the clock that made it.
+// serverTime returns the time of an answer by the clock of the server.
 func serverTime(resp *http.Response, now time.Time) time.Time {
 	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
 		return date

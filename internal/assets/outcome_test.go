@@ -14,8 +14,7 @@ import (
 	"assetferry/internal/retry"
 )
 
-// What went wrong at our end is neither a good answer nor a sign that the service
-// is gone.
+// The test verifies that local errors count neither as success nor as failures of the service.
 func TestOutcomes(t *testing.T) {
 	const thought = 300 * time.Millisecond
 	aborted, abort := context.WithCancel(t.Context())
@@ -46,13 +45,13 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// The time that a body takes is not the service's.
+// The test verifies that the latency does not include the time of the body.
 func TestLatencyIsWithoutTheBody(t *testing.T) {
 	const onItsWay, thinking = 40 * time.Second, 2 * time.Second
 	r := &request{method: http.MethodPost, body: jsonPayload(strings.Repeat("x", 100))}
 	tests := []struct {
 		name string
-		read int64 // of the body, before the answer
+		read int64 // bytes of the body before the answer
 		want time.Duration
 	}{
 		{"after the body", r.body.length, thinking},

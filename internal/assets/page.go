@@ -8,21 +8,22 @@ import (
 	"assetferry/internal/outbound"
 )
 
-// A page is the answer to a request for one.
+// A page is the answer to a request for a page.
 type page[T any] struct {
 	paging.Page[T]
-	fault map[string]json.RawMessage // what else there is, if it is an error that comes as a success
+	fault map[string]json.RawMessage // other fields, if the answer is an error with a success status
 }
 
-// UnmarshalJSON reads a page with its envelope or without.
+// UnmarshalJSON decodes a page with or without an envelope.
 func (p *page[T]) UnmarshalJSON(data []byte) error {
 	return p.stream(outbound.NewMeter(strings.NewReader(string(data)), p.weight()))
 }
 
-// folderWeight is what a folder takes, and nothing for commas: all lists in it are of folders.
+// folderWeight is the memory of a folder. Commas count nothing, because all nested lists contain
+// folders.
 var folderWeight = outbound.Weight{Object: 320}
 
-// weight is what the items of a page take.
+// weight returns the memory per item of a page.
 func (p *page[T]) weight() outbound.Weight {
 	switch any(p.Items).(type) {
 	case []wireAsset, []Asset:
@@ -35,20 +36,20 @@ func (p *page[T]) weight() outbound.Weight {
 
 func (p *page[T]) stream(in *outbound.Meter) error { return p.Decode(in, p.keep) }
 
-// keep notes what may be of an error that comes as a success, and passes by all else.
+// keep stores fields that may belong to an error with a success status, and ignores all others.
 func (p *page[T]) keep(name string, value json.RawMessage) {
 	switch key := strings.ToLower(name); key {
 	case statusKey, "message", "traceid", "data":
 		if p.fault == nil {
 			p.fault = map[string]json.RawMessage{}
 		}
-		if len(value) <= maxFault { // as in an error that comes as one
+		if len(value) <= maxFault { // the limit for error bodies
 			p.fault[key] = value
 		}
 	}
 }
 
-// asFault is the error that came in the place of a page; its status is 0 if none did.
+// asFault returns the error in place of a page; its status is 0 if there is none.
 func (p *page[T]) asFault() fault {
 	if p.fault == nil {
 		return fault{}

@@ -16,7 +16,7 @@ type strict struct {
 	most  int
 
 	mu     sync.Mutex
-	limits []int // that it was asked for
+	limits []int // requested limits
 }
 
 func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -32,7 +32,7 @@ func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.shelf.ServeHTTP(w, r)
 }
 
-// asked returns the limits since it was called before.
+// asked returns the limits since the last call.
 func (s *strict) asked() []int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,7 +45,7 @@ func TestRefusedPageIsShortened(t *testing.T) {
 	tests := []struct {
 		name         string
 		most, size   int
-		first, again []int // limits of the first list, and of the second
+		first, again []int // limits of the first list and of the second
 	}{
 		{"default", 20, 0, []int{50, 25, 12, 12, 12}, []int{12, 12, 12}},
 		{"explicit", 20, 40, []int{40, 20, 20}, []int{20, 20}},
@@ -100,7 +100,8 @@ func TestRefusalOfEverySize(t *testing.T) {
 	}
 }
 
-// A size that was accepted is not what a refusal is about.
+// The test verifies that a refusal of a size that was accepted before does not count as a refusal
+// of the size.
 func TestRefusalForOtherReasons(t *testing.T) {
 	s := &strict{shelf: shelf{ids: numbered(1)}, most: 20}
 	c := serve(t, s.ServeHTTP)

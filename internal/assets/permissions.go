@@ -7,10 +7,10 @@ import (
 	"net/url"
 )
 
-// A Permission is a right within a category.
+// A Permission is a right in a category.
 type Permission string
 
-// The permissions that are known.
+// The known permissions.
 const (
 	AccessCategory   Permission = "category:access"
 	CreateAssets     Permission = "asset:create"
@@ -24,15 +24,15 @@ const (
 	ModifyFolderData Permission = "folder:metadata:modify"
 )
 
-// Permissions are what somebody may do, by the ID of the category.
+// Permissions are the rights of a user, by category ID.
 type Permissions map[string]map[Permission]bool
 
 func (*Permissions) check() error { return nil }
 
-// May reports whether something is allowed in a category.
+// May reports whether an action is permitted in a category.
 func (p Permissions) May(what Permission, categoryID string) bool { return p[categoryID][what] }
 
-// Permissions returns what the holder of the token may do.
+// Permissions returns the rights of the token.
 func (c *Client) Permissions(ctx context.Context) (Permissions, error) {
 	var p Permissions
 	err := c.do(ctx, &request{
@@ -43,26 +43,26 @@ func (c *Client) Permissions(ctx context.Context) (Permissions, error) {
 	return p, err
 }
 
-// A Group gives permissions to those whose tokens name it. Tokens that name none
-// belong to the default group.
+// A Group grants permissions to users whose tokens name it. Tokens without a group belong to the
+// default group.
 type Group struct {
 	ID      string `json:"id"`
 	Name    string `json:"name"`
 	Default bool   `json:"isDefault"`
 }
 
-// Groups returns the groups of the workspace. It takes an admin. The route is not
-// known to page.
+// Groups returns the groups of the workspace. It requires an admin. The route is not known to be
+// paged.
 func (c *Client) Groups(ctx context.Context) ([]Group, error) {
 	return whole(ctx, c, request{op: "list groups", route: "/admin/groups", query: c.inWorkspace()}, func(g Group) string { return g.ID })
 }
 
-// CreateGroup makes a group and returns its ID. It takes an admin.
+// CreateGroup creates a group and returns its ID. It requires an admin.
 func (c *Client) CreateGroup(ctx context.Context, name string) (string, error) {
 	return c.create(ctx, "create group", name, "/admin/groups", c.inWorkspace(), map[string]string{"name": name})
 }
 
-// RenameGroup gives a group another name. It takes an admin.
+// RenameGroup renames a group. It requires an admin.
 func (c *Client) RenameGroup(ctx context.Context, id, name string) error {
 	return c.do(ctx, &request{
 		op: "rename group", subject: id,
@@ -73,8 +73,8 @@ func (c *Client) RenameGroup(ctx context.Context, id, name string) error {
 	})
 }
 
-// DeleteGroup deletes a group with its permissions. It takes an admin. The default
-// group cannot be deleted.
+// DeleteGroup deletes a group with its permissions. It requires an admin. The default group cannot
+// be deleted.
 func (c *Client) DeleteGroup(ctx context.Context, id string) error {
 	return c.do(ctx, &request{
 		op: "delete group", subject: id,
@@ -84,7 +84,7 @@ func (c *Client) DeleteGroup(ctx context.Context, id string) error {
 	})
 }
 
-// A Grant is what a group may do in some categories, or in all if it names none.
+// A Grant is a set of permissions of a group in some categories, or in all if it names none.
 type Grant struct {
 	ID         string              `json:"id"`
 	GroupID    string              `json:"groupId"`
@@ -102,8 +102,7 @@ func (g *Grant) body() map[string]any {
 	}
 }
 
-// Grants returns the grants of a group. It takes an admin. The route is not known
-// to page.
+// Grants returns the grants of a group. It requires an admin. The route is not known to be paged.
 func (c *Client) Grants(ctx context.Context, groupID string) ([]Grant, error) {
 	return whole(ctx, c, request{
 		op: "list permissions of group", subject: groupID,
@@ -111,8 +110,7 @@ func (c *Client) Grants(ctx context.Context, groupID string) ([]Grant, error) {
 	}, func(g Grant) string { return g.ID })
 }
 
-// CreateGrant gives a group what it may do, on top of what it has, and returns the
-// ID of that. It takes an admin.
+// CreateGrant adds permissions to a group and returns the ID of the grant. It requires an admin.
 func (c *Client) CreateGrant(ctx context.Context, g Grant) (string, error) {
 	if g.GroupID == "" {
 		return "", errors.New("grant permissions: needs a group")
@@ -120,8 +118,7 @@ func (c *Client) CreateGrant(ctx context.Context, g Grant) (string, error) {
 	return c.create(ctx, "grant permissions to group", g.GroupID, "/admin/permissions", c.inWorkspace(), g.body())
 }
 
-// ChangeGrant sets categories and permissions of the grant with this ID. It takes
-// an admin.
+// ChangeGrant sets the categories and permissions of the grant with this ID. It requires an admin.
 func (c *Client) ChangeGrant(ctx context.Context, g Grant) error {
 	return c.do(ctx, &request{
 		op: "change permissions", subject: g.ID,
@@ -132,7 +129,7 @@ func (c *Client) ChangeGrant(ctx context.Context, g Grant) error {
 	})
 }
 
-// DeleteGrant takes a grant back. It takes an admin.
+// DeleteGrant revokes a grant. It requires an admin.
 func (c *Client) DeleteGrant(ctx context.Context, id string) error {
 	return c.do(ctx, &request{
 		op: "delete permissions", subject: id,

@@ -14,15 +14,15 @@ import (
 	"sync"
 )
 
-// accessRoute gives the cookie, and changes nothing at the service.
+// accessRoute returns the cookie, and changes nothing at the service.
 const accessRoute = "/categories/authorizePrivateAccess"
 
-// shortestCookie is how many characters a cookie has that opens something. The service chooses
-// it, and must not have single words struck out of what is shown.
+// shortestCookie is the minimum length of a cookie that is a secret. The service chooses the value,
+// and a single word must not be redacted from all output.
 const shortestCookie = 24
 
-// AuthorizePrivateAccess gets the cookie with which a browser or another program
-// may fetch the files of private categories. It lives as long as the token.
+// AuthorizePrivateAccess returns the cookie that lets a browser or another program download files
+// of private categories. It expires with the token.
 func (c *Client) AuthorizePrivateAccess(ctx context.Context) (*http.Cookie, error) {
 	r := accessRequest()
 	secret, err := c.credentials.to(r.route).token(ctx, c.now())
@@ -42,19 +42,19 @@ func (c *Client) accessFor(ctx context.Context, r *request, secret string) (*htt
 	if err := c.do(ctx, r); err != nil {
 		return nil, err
 	}
-	if value := got.cookie.Value; len(value) >= shortestCookie { // it opens files, and the host that delivers them may repeat it
+	if value := got.cookie.Value; len(value) >= shortestCookie { // it is a secret, which delivery hosts may repeat
 		c.redactor.Key(value)
 	}
 	return got.cookie, nil
 }
 
-// A privateAccess is the cookie for private files, once one of them has been refused
-// without it. As a jar it gives the cookie to the URLs that the rules of cookies
-// allow, and takes none from anybody who delivers files.
+// A privateAccess is the cookie for private files. It is requested after the first refusal. As a
+// cookie jar it sends the cookie to the URLs that the rules of cookies permit, and accepts no
+// cookies from delivery hosts.
 type privateAccess struct {
 	mu     sync.Mutex
 	jar    *cookiejar.Jar
-	secret string // the token that the cookie was asked for with; empty if none was
+	secret string // token that requested the cookie; empty without one
 }
 
 func newPrivateAccess() (*privateAccess, error) {
@@ -66,16 +66,16 @@ func (p *privateAccess) Cookies(u *url.URL) []*http.Cookie { return p.jar.Cookie
 
 func (p *privateAccess) SetCookies(*url.URL, []*http.Cookie) {}
 
-// standsFor is the token of the cookie that requests get now.
+// standsFor returns the token of the cookie that requests use now.
 func (p *privateAccess) standsFor() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.secret
 }
 
-// openPrivate gets the cookie after a request was refused that had the one of a token,
-// or none, and reports whether another try makes sense: if there is a new cookie, and it
-// may go to the URL. However many are refused, one gets it.
+// openPrivate requests the cookie after a refused request, which had the cookie of token had, or
+// none. It reports whether another attempt makes sense: there is a new cookie, which may be sent to
+// the URL. Several refused requests share one call.
 func (c *Client) openPrivate(ctx context.Context, u *url.URL, had string) (bool, error) {
 	r, p := accessRequest(), c.private
 	secret, err := c.credentials.to(r.route).token(ctx, c.now())
@@ -97,7 +97,7 @@ func (c *Client) openPrivate(ctx context.Context, u *url.URL, had string) (bool,
 	return p.secret != had && len(p.jar.Cookies(u)) > 0, nil
 }
 
-// tokenForm is a form with a token in it.
+// tokenForm returns a form that contains a token.
 func tokenForm(secret string) *payload {
 	boundary := rand.Text()
 	form := fmt.Sprintf("--%s\r\nContent-Disposition: form-data; name=\"token\"\r\n\r\n%s\r\n--%s--\r\n", boundary, secret, boundary)
@@ -109,7 +109,7 @@ func tokenForm(secret string) *payload {
 
 var errNoCookie = errors.New("the response sets no cookie for private access")
 
-// An accessCookie is in the head of an answer, whose body does not matter.
+// An accessCookie is read from the header of an answer; the body is ignored.
 type accessCookie struct{ cookie *http.Cookie }
 
 func (a *accessCookie) head(h http.Header) {

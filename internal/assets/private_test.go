@@ -35,11 +35,11 @@ func TestAuthorizePrivateAccess(t *testing.T) {
 	}
 }
 
-// A vault gives the cookie, and its files to nobody without.
+// A vault returns the cookie, and delivers its files only with it.
 type vault struct {
-	cookie     string // as it is set
+	cookie     string // value of the Set-Cookie header
 	authorized atomic.Int64
-	seen       atomic.Pointer[http.Header] // with the last request for a file
+	seen       atomic.Pointer[http.Header] // headers of the last request for a file
 }
 
 func (v *vault) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -57,8 +57,8 @@ func (v *vault) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte("secret"))
 }
 
-// TestDownloadPrivate gets the cookie once, also with a client that only reads, and takes
-// it to any port of the service's host, as the rules of cookies say.
+// TestDownloadPrivate verifies that the cookie is requested once, also by a read-only client, and
+// is sent to any port of the host of the service, as the rules of cookies say.
 func TestDownloadPrivate(t *testing.T) {
 	v := &vault{cookie: "CKBox-Auth=open; Path=/"}
 	service, delivery := httptest.NewServer(v), httptest.NewServer(v)
@@ -84,8 +84,8 @@ func TestDownloadPrivate(t *testing.T) {
 	}
 }
 
-// TestPrivateElsewhere keeps the cookie where it belongs, and asks for it no more than
-// once although files are refused.
+// TestPrivateElsewhere verifies that the cookie is sent only to its host, and requested only once
+// although files are refused.
 func TestPrivateElsewhere(t *testing.T) {
 	for _, cookie := range []string{"CKBox-Auth=open; Path=/", "CKBox-Auth=open; Path=/; Domain=localhost", "CKBox-Auth=open; Path=/; Secure", "CKBox-Auth=open; Path=/other"} {
 		v := &vault{cookie: cookie}
@@ -107,7 +107,7 @@ func TestPrivateElsewhere(t *testing.T) {
 	}
 }
 
-// TestPrivateRedirect leaves the cookie behind on the way to another host.
+// TestPrivateRedirect verifies that a redirect to another host does not send the cookie.
 func TestPrivateRedirect(t *testing.T) {
 	v := &vault{cookie: "CKBox-Auth=open; Path=/"}
 	store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -129,7 +129,8 @@ func TestPrivateRedirect(t *testing.T) {
 	}
 }
 
-// TestPrivateAccessFails tells why, if that may pass; else what was said of the file.
+// TestPrivateAccessFails verifies that a temporary failure to get the cookie is reported, and
+// otherwise the error about the file.
 func TestPrivateAccessFails(t *testing.T) {
 	for answer, want := range map[string]string{"404": "download", "403": "download", "204": "download", "500": "authorize private access"} {
 		a := answers("403", answer)

@@ -12,18 +12,18 @@ import (
 	"assetferry/internal/outbound"
 )
 
-// A Public is what anybody gets at a URL.
+// A Public is the answer of a URL without credentials.
 type Public struct {
 	Status int
-	Size   int64 // of all of the content, -1 if nobody says
+	Size   int64 // size of the complete content; -1 if unknown
 }
 
-// IsThere reports whether there is something to be had.
+// IsThere reports whether there is content.
 func (p Public) IsThere() bool { return p.Status >= 200 && p.Status < 300 }
 
-// Public asks a URL for what it has, as anybody could: without token or cookie. It
-// asks for the head and, where that is refused or does not say the size, for one byte.
-// Only where nobody answers is there an error.
+// Public requests a URL like the public, without token or cookie. It sends a HEAD request and, if
+// that is refused or has no size, a GET request for one byte. It returns an error only without an
+// answer.
 func (c *Client) Public(ctx context.Context, rawURL string) (Public, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Host == "" {
@@ -40,8 +40,7 @@ func (c *Client) Public(ctx context.Context, rawURL string) (Public, error) {
 	return found, err
 }
 
-// refusesHead reports whether an answer may be about the method rather than about what
-// is at the URL.
+// refusesHead reports whether a status may concern the method rather than the URL.
 func refusesHead(status int) bool {
 	switch status {
 	case http.StatusNotFound, http.StatusGone, http.StatusTooManyRequests:
@@ -50,7 +49,7 @@ func refusesHead(status int) bool {
 	return status >= 400 && status < 500 || status == http.StatusNotImplemented
 }
 
-// peek asks by one method, several times if that may help.
+// peek sends a request with one method, and repeats it after transient errors.
 func (c *Client) peek(ctx context.Context, asked request, u *url.URL, method string) (found Public, err error) {
 	r := &asked
 	r.method = method
@@ -62,7 +61,7 @@ func (c *Client) peek(ctx context.Context, asked request, u *url.URL, method str
 		return c.rateLimited(ctx, r, s, func() error { return c.peekOnce(ctx, r, u, s, &found) })
 	})
 	if e, ok := errors.AsType[*Error](err); ok && e.Status != 0 && e.Err == nil {
-		return found, nil // that is what anybody gets
+		return found, nil // the status is the result
 	}
 	return found, err
 }
@@ -76,7 +75,7 @@ func (c *Client) peekOnce(ctx context.Context, r *request, u *url.URL, s *sendin
 		return err
 	}
 	req.Header.Set("User-Agent", c.userAgent)
-	req.Header.Set("Accept-Encoding", "identity") // lengths are those of the content
+	req.Header.Set("Accept-Encoding", "identity") // lengths refer to the content
 	if r.method == http.MethodGet {
 		req.Header.Set("Range", "bytes=0-0")
 	}
@@ -84,7 +83,7 @@ func (c *Client) peekOnce(ctx context.Context, r *request, u *url.URL, s *sendin
 	if err != nil {
 		return c.sendError(ctx, r, s, err)
 	}
-	defer resp.Body.Close() // what is left is not read: it may be a lot
+	defer resp.Body.Close() // the rest is not read, because it may be long
 	if outbound.Origin(resp.Request.URL) == outbound.Origin(c.base) {
 		c.observe(resp, s)
 	}
@@ -95,7 +94,7 @@ func (c *Client) peekOnce(ctx context.Context, r *request, u *url.URL, s *sendin
 	return nil
 }
 
-// seen reads the status and the size from the head of an answer.
+// seen reads the status and the size from the header of an answer.
 func seen(resp *http.Response) Public {
 	_, total, _ := strings.Cut(resp.Header.Get("Content-Range"), "/")
 	size, err := strconv.ParseInt(total, 10, 64)
@@ -105,7 +104,7 @@ func seen(resp *http.Response) Public {
 	switch {
 	case resp.StatusCode == http.StatusPartialContent:
 		return Public{resp.StatusCode, size}
-	case resp.StatusCode == http.StatusRequestedRangeNotSatisfiable && size == 0: // of nothing there is no first byte
+	case resp.StatusCode == http.StatusRequestedRangeNotSatisfiable && size == 0: // an empty content has no first byte
 		return Public{http.StatusOK, 0}
 	}
 	return Public{resp.StatusCode, resp.ContentLength}

@@ -12,7 +12,7 @@ import (
 	"assetferry/internal/ratelimit"
 )
 
-// TestPublic asks servers of many kinds, all of which would rather have credentials.
+// TestPublic verifies the results for servers of many kinds, all of which prefer credentials.
 func TestPublic(t *testing.T) {
 	content := bytes.NewReader(file(1000))
 	whole := func(w http.ResponseWriter, r *http.Request) { http.ServeContent(w, r, "", time.Time{}, content) }
@@ -78,7 +78,7 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// Where nobody answers, that says nothing about the URL.
+// The test verifies that without an answer there is an error, and no result about the URL.
 func TestPublicWithoutAnswer(t *testing.T) {
 	c := newClient(t, Options{BaseURL: closedURL})
 	if got, err := c.Public(t.Context(), closedURL+"/file"); err == nil {
@@ -91,7 +91,8 @@ func TestPublicWithoutAnswer(t *testing.T) {
 	}
 }
 
-// The request limit is that of the service; a delivery host has its own rate.
+// The test verifies that requests to a delivery host do not count against the request limit of the
+// service.
 func TestPublicIsRateLimited(t *testing.T) {
 	var asked atomic.Int64
 	answer := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

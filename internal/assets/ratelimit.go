@@ -8,7 +8,8 @@ import (
 	"assetferry/internal/retry"
 )
 
-// rateLimited sends one request when the limiter allows it. It sends nothing if the limiter refuses.
+// rateLimited sends one request once the limiter permits it. It sends nothing if the limiter
+// refuses.
 func (c *Client) rateLimited(ctx context.Context, r *request, s *sending, send func() error) error {
 	ticket, err := c.limiter.Begin(ctx)
 	if err != nil {
@@ -17,14 +18,14 @@ func (c *Client) rateLimited(ctx context.Context, r *request, s *sending, send f
 		e.class, _ = retry.Classify(err)
 		return e
 	}
-	s.start = s.now() // waiting is not on the service
+	s.start = s.now() // the wait is not time of the service
 	err = send()
 	ticket.End(outcomeOf(ctx, err, s))
 	return err
 }
 
-// outcomeOf is what the limiter learns from a request. What went wrong at our end
-// says nothing about the service.
+// outcomeOf returns the result of a request for the limiter. Local errors are no sign of the state
+// of the service.
 func outcomeOf(ctx context.Context, err error, s *sending) ratelimit.Outcome {
 	e, failed := err.(*Error)
 	switch {

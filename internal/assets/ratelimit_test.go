@@ -16,13 +16,13 @@ import (
 	"assetferry/internal/token"
 )
 
-// oneToken is a source of one token.
+// oneToken is a source of a single token.
 type oneToken struct{}
 
 func (oneToken) Token(context.Context) (token.Secret, error) { return token.NewSecret("t"), nil }
 func (oneToken) Invalidate()                                 {}
 
-// A script is a transport that gives one answer after the other.
+// A script is a transport that gives its answers in sequence.
 type script struct {
 	calls  int
 	answer func(n int) (*http.Response, error)
@@ -60,7 +60,7 @@ func send(ctx context.Context, c *assets.Client, content string) error {
 	return err
 }
 
-// What one request is told, all others heed.
+// The test verifies that all requests respect the wait that the service asks of one of them.
 func TestAllWaitForOneRefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &script{answer: func(n int) (*http.Response, error) {
@@ -86,7 +86,8 @@ func TestAllWaitForOneRefusal(t *testing.T) {
 	})
 }
 
-// A request beyond the request limit is not sent, is not unconfirmed, and ends the run.
+// The test verifies that a request beyond the request limit is not sent, is not unconfirmed, and
+// ends the run.
 func TestRequestLimitCountsAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &script{answer: func(int) (*http.Response, error) { return scripted(429, ""), nil }}

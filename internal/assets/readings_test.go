@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What is in other folders is not at the top, however a service says so.
+// The test verifies that Folders omits folders in other folders for any form of the list.
 func TestFoldersAtTheTop(t *testing.T) {
 	want := []string{"x", "z"}
 	for name, items := range map[string]string{
@@ -39,7 +39,8 @@ func TestFoldersAtTheTop(t *testing.T) {
 	}
 }
 
-// Of a folder, those directly in it are given, also if a service tells deeper ones beside them.
+// The test verifies that Folder returns the direct subfolders, even if a service also lists deeper
+// ones on the same level.
 func TestFoldersInAFolder(t *testing.T) {
 	for name, inside := range map[string]string{
 		"a tree": `{"id":"b","parentId":"a","folders":[{"id":"d","parentId":"b"}]},{"id":"c","parentId":"a"}`,
@@ -58,7 +59,7 @@ func TestFoldersInAFolder(t *testing.T) {
 	}
 }
 
-// A service may page what no public client pages.
+// The test verifies that paged lists are read completely, although public clients do not page them.
 func TestFoldersInPages(t *testing.T) {
 	for _, s := range []*shelf{{most: 10}, {most: 10, noTotal: true}, {}} {
 		for _, n := range []int{0, 1, 9, 10, 11, 30, 35} {
@@ -67,7 +68,7 @@ func TestFoldersInPages(t *testing.T) {
 				s.most = 1000
 			}
 			c := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				if r.FormValue("limit") == "" { // then it is the service's own
+				if r.FormValue("limit") == "" { // otherwise the page size of the service
 					r.Form.Set("limit", "1000")
 				}
 				s.ServeHTTP(w, r)
@@ -87,12 +88,12 @@ func TestFoldersInPages(t *testing.T) {
 	}
 }
 
-// Lists may come without an envelope.
+// The test verifies that lists without an envelope are read.
 func TestPlainArrays(t *testing.T) {
 	for _, n := range []int{0, 1, 9, 10, 11, 20, 35} {
 		for _, paged := range []bool{true, false} {
 			if !paged && n > 0 && n%10 == 0 {
-				continue // that there is no more cannot be told, which is an error
+				continue // the end of such a list cannot be detected, which is an error
 			}
 			s := &shelf{ids: numbered(n)}
 			c := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -111,14 +112,14 @@ func TestPlainArrays(t *testing.T) {
 	}
 }
 
-// An aged asset is one of a shelf that has assets in folders and knows when they came.
+// An aged asset has a folder and an upload time.
 type aged struct {
 	ID         string `json:"id"`
 	FolderID   string `json:"folderId,omitempty"`
 	UploadedAt string `json:"uploadedAt,omitempty"`
 }
 
-// A store lists assets as they are, in pages of ten, whatever order is asked for.
+// A store lists assets in its own order, in pages of ten.
 type store struct {
 	all      []aged
 	requests int
@@ -142,7 +143,8 @@ func (s *store) list(t *testing.T, o ListOptions) (ids []string) {
 	return ids
 }
 
-// Of a category, what is in its folders is left out, and whole pages of it end no list.
+// The test verifies that a list of a category omits the assets in its folders, and that pages with
+// only such assets do not end it.
 func TestListWithoutFolders(t *testing.T) {
 	s := &store{}
 	for n := range 45 {
@@ -163,8 +165,8 @@ func TestListWithoutFolders(t *testing.T) {
 	}
 }
 
-// A list back to a time ends with the page that gets there, and not before a service has shown
-// that it keeps to the order.
+// The test verifies that a list back to a time ends after the page that reaches it, but only once
+// the service has shown that it respects the order.
 func TestListSince(t *testing.T) {
 	at := func(minute int) string { return time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC).Format(time.RFC3339) }
 	since := time.Date(2026, 1, 1, 0, 40, 0, 0, time.UTC)
@@ -207,8 +209,8 @@ func TestListSince(t *testing.T) {
 	}
 }
 
-// Once a service was seen to mind no order, nothing relies on it any more; and what a profile
-// says is known from the beginning.
+// The test verifies that the client does not rely on the order after the service ignored it, or if
+// the profile says so.
 func TestListSinceWithoutOrder(t *testing.T) {
 	s := &store{}
 	for n := range 30 {

@@ -8,15 +8,15 @@ import (
 	"strconv"
 )
 
-// Recent yields the assets that the token's user used, the latest first. That an
-// upload counts as a use is a guess.
+// Recent yields the assets that the user of the token used, the latest first. It is a guess that an
+// upload counts as a use.
 func (c *Client) Recent(ctx context.Context) iter.Seq2[Asset, error] {
 	return list(ctx, c, request{op: "list recent assets", route: "/assets/recent", query: c.inWorkspace()},
 		defaultPageSize, func(a Asset) string { return a.ID })
 }
 
-// MarkUsed notes that the token's user used assets, the first one last. That the
-// service takes this order is a guess.
+// MarkUsed records the use of assets, with the first one as the latest. It is a guess that the
+// service uses this order.
 func (c *Client) MarkUsed(ctx context.Context, ids ...string) error {
 	for _, batch := range slices.Backward(slices.Collect(slices.Chunk(ids, bulkBatch))) {
 		err := c.do(ctx, &request{

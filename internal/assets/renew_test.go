@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Many workers see the same token refused at once: it is replaced once, and none
-// of them fails.
+// The test verifies that a token that is refused for many workers at once is replaced once, and
+// that no request fails.
 func TestRenewOnceForAllWorkers(t *testing.T) {
 	source := &tokens{}
 	var mu sync.Mutex
@@ -51,8 +51,8 @@ func TestRenewOnceForAllWorkers(t *testing.T) {
 	}
 }
 
-// Somebody who has found the refused token still in use, and is held up while another replaces
-// it, does not replace the new one, which nobody has used yet.
+// The test verifies that a worker whose refused token is replaced by another worker does not
+// replace the new, unused token again.
 func TestRenewOnceAfterAWait(t *testing.T) {
 	source := &tokens{}
 	c := &credential{source: source, server: &clock{}}

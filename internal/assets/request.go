@@ -19,36 +19,35 @@ import (
 	"assetferry/internal/retry"
 )
 
-// A request says what to ask of the service and what to make of the answer.
+// A request is a call of the service, with the target of its answer.
 type request struct {
-	op      string // what we do, for people
-	subject string // to what, for people; may be empty
+	op      string // operation, for people
+	subject string // object, for people; may be empty
 	method  string
-	route   string // the pattern, which logs can count by
-	path    string // the escaped path; the route if empty
+	route   string // pattern, for the log
+	path    string // escaped path; empty: the route
 	query   url.Values
-	body    *payload // nil if there is none
+	body    *payload // nil without a body
 
-	// creates says that carrying the request out twice makes a second thing.
+	// creates means that executing the request twice would create a second object.
 	creates bool
-	// once says that it is not sent again, whatever comes of it.
+	// once means that the request is never repeated.
 	once bool
-	into answer // where a successful answer goes
+	into answer // target of a successful answer
 }
 
-// An answer is a value that a JSON document is decoded into, and that says
-// whether it is what it should be.
+// An answer is the target of a JSON document, which checks its own validity.
 type answer interface{ check() error }
 
-// A payload is the body of a request that can be had several times.
+// A payload is the body of a request. It can be opened several times.
 type payload struct {
 	contentType string
 	length      int64
-	// decisive is the number of bytes with which a server might be content,
-	// although more are announced.
+	// decisive is the number of bytes that may be enough for a server to accept the body, although
+	// more are announced.
 	decisive int64
 	open     func(context.Context) (io.ReadCloser, error)
-	// bandwidth bounds how fast it is sent; nil is no bound.
+	// bandwidth limits the upload rate; nil means no limit.
 	bandwidth *ratelimit.Bandwidth
 }
 
@@ -63,7 +62,7 @@ func jsonPayload(value any) *payload {
 	}
 }
 
-// do carries a request out, repeating it where that is safe.
+// do sends a request, and repeats it if that is safe.
 func (c *Client) do(ctx context.Context, r *request) error {
 	if err := r.checkPath(); err != nil {
 		return err
@@ -73,9 +72,9 @@ func (c *Client) do(ctx context.Context, r *request) error {
 	})
 }
 
-// checkPath refuses an ID that makes the path that of something else: whoever is on
-// the way resolves dots and may drop empty parts, and then an asset without an ID is
-// replaced by uploading one, and a folder called ".." deleted with what it is in.
+// checkPath refuses an ID that would turn the path into that of another object. Proxies may resolve
+// dots and drop empty parts: then a replacement of an asset without an ID would upload a new one,
+// and deleting a folder ".." would delete its parent.
 func (r *request) checkPath() error {
 	if r.path == "" {
 		return nil
@@ -88,9 +87,9 @@ func (r *request) checkPath() error {
 	return nil
 }
 
-// stopUnsafe keeps a request that creates something from being repeated unless
-// it certainly did not: it was refused for its rate, or no byte of it was
-// written. One that is meant for once is not repeated at all. A body that failed at its source is not for us to repeat either.
+// stopUnsafe prevents the repetition of a creating request unless it certainly was not executed: it
+// was refused by the rate limit, or no byte of it was written. A request with once is never
+// repeated. The same holds for a body that its source could not read.
 func (r *request) stopUnsafe(err error) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || r.once || r.creates && !e.resend || isBodyError(e.Err) {
@@ -99,8 +98,8 @@ func (r *request) stopUnsafe(err error) error {
 	return err
 }
 
-// authorized calls send with a token, and once more with a new token if that is
-// worth it. A 401 is definite, so that holds for requests that create, too.
+// authorized calls send with a token, and again with a new token if that may help. A 401 is
+// definite, so this includes creating requests.
 func (c *Client) authorized(ctx context.Context, r *request, send func(context.Context, *request, string) error) error {
 	credential := c.credentials.to(r.route)
 	for second := false; ; second = true {
@@ -116,7 +115,7 @@ func (c *Client) authorized(ctx context.Context, r *request, send func(context.C
 	}
 }
 
-// exchange sends a request once and takes its answer in.
+// exchange sends a request once and reads its answer.
 func (c *Client) exchange(ctx context.Context, r *request, secret string) error {
 	s := &sending{now: c.now}
 	return c.rateLimited(ctx, r, s, func() error {
@@ -136,7 +135,7 @@ func (c *Client) exchange(ctx context.Context, r *request, secret string) error 
 	})
 }
 
-// build makes the HTTP request, whose progress s follows.
+// build returns the HTTP request; s records its progress.
 func (c *Client) build(ctx context.Context, r *request, s *sending) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, c.trace(s)), r.method, c.requestURL(r), nil)
 	if err != nil {
@@ -149,8 +148,8 @@ func (c *Client) build(ctx context.Context, r *request, s *sending) (*http.Reque
 	}
 	req.Header.Set("Content-Type", r.body.contentType)
 	req.ContentLength = r.body.length
-	// net/http asks for another body only if nothing of this one was written
-	// or the server promised not to have looked at it.
+	// net/http requests another body only if no byte of this one was written, or if the server
+	// guaranteed that it did not process the request.
 	req.GetBody = func() (io.ReadCloser, error) { return s.open(ctx, r.body) }
 	req.Body, err = req.GetBody()
 	return req, err
@@ -168,20 +167,20 @@ func (c *Client) requestURL(r *request) string {
 	return rawURL
 }
 
-// A sending knows how far a request got.
+// A sending records the progress of a request.
 type sending struct {
 	dog   *outbound.Watchdog
 	now   func() time.Time
 	start time.Time
 
-	thought time.Duration // how long the service took for the head of its answer, once it had the request
+	thought time.Duration // time between the complete request and the header of its answer
 
 	connected atomic.Bool
-	touched   atomic.Bool // a byte of a body was handed out
+	touched   atomic.Bool // the transport has read a byte of a body
 	body      atomic.Pointer[trackedBody]
 }
 
-// trace follows a request to the base URL.
+// trace records the progress of a request to the base URL.
 func (c *Client) trace(s *sending) *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
 		s.connected.Store(true)
@@ -193,7 +192,7 @@ func (s *sending) trace() *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { s.connected.Store(true) }}
 }
 
-// sent is the time from which the server had the request: a body may take long.
+// sent returns the time when the server had the request: a body may take long.
 func (s *sending) sent() time.Time {
 	if body := s.body.Load(); body != nil {
 		return body.sent()
@@ -201,17 +200,16 @@ func (s *sending) sent() time.Time {
 	return s.start
 }
 
-// untouched reports that no byte of the request can have been written. Both
-// signs are needed: not every transport reports its connections.
+// untouched reports that certainly no byte of the request was written. It needs both signs, because
+// some transports do not report connections.
 func (s *sending) untouched() bool { return !s.connected.Load() && !s.touched.Load() }
 
-// finish stops the body where it is, and reports whether all that a server needs
-// of it was handed to the transport.
+// finish ends the body at its position, and reports whether the transport has received all bytes
+// that a server needs.
 //
-// This decides between failed and in doubt. The request announces its length, so
-// a server cannot take a body for complete whose end it has not seen; and the
-// transport cannot have sent what it was not given. That holds for good, since
-// after finish the body yields nothing more.
+// This decides between failed and unconfirmed. The request announces its length, so a server does
+// not accept a body without its end, and the transport cannot send bytes that it did not receive.
+// The result is final, because a finished body returns no more bytes.
 func (s *sending) finish() (complete bool) {
 	body := s.body.Load()
 	return body != nil && body.finish()

@@ -13,22 +13,21 @@ import (
 	"time"
 )
 
-// A Replacement is a file to take the place of an asset's. The service keeps the
-// name of the asset; that it wants the same extension is a guess.
+// A Replacement is a new file for an asset. The service keeps the name of the asset. It is a guess
+// that it requires the same extension.
 type Replacement struct {
 	Filename string
 	Size     int64
 	Open     func(ctx context.Context) (io.ReadCloser, error) // as in Upload
 }
 
-// Replace gives an asset another file. ID, URL, name, tags and category stay,
-// and the old file is kept as a revision.
+// Replace replaces the file of an asset. The asset keeps its ID, URL, name, tags and category, and
+// the old file becomes a revision.
 //
-// It is sent again only while it is certain that it was not carried out: one more
-// revision would be made, which counts to the storage, and what somebody else put
-// in place meanwhile would be covered. Beyond that the error satisfies
-// errors.Is(err, ErrUnconfirmed). [Client.Revisions] tells what became of it, and
-// sending it again does no worse than that.
+// The request is only repeated while it is certain that it was not executed: otherwise it would
+// create another revision, which uses storage, and hide a revision that another user added
+// meanwhile. If it may have been executed, the error satisfies errors.Is(err, ErrUnconfirmed).
+// [Client.Revisions] shows the result; sending it again has no other effects than these.
 func (c *Client) Replace(ctx context.Context, id string, r Replacement) (Asset, error) {
 	if r.Filename == "" || r.Size < 0 || r.Open == nil {
 		return Asset{}, errors.New("replace: needs a file name, a size and content")
@@ -51,16 +50,16 @@ func (c *Client) Replace(ctx context.Context, id string, r Replacement) (Asset, 
 	return a, nil
 }
 
-// A Revision is a file that an asset has or had.
+// A Revision is a current or previous file of an asset.
 type Revision struct {
 	ID        string    `json:"id"`
-	CreatedAt time.Time `json:"-"`         // zero if the service did not say
-	CreatedBy string    `json:"createdBy"` // a user; may be empty
+	CreatedAt time.Time `json:"-"`         // zero if unknown
+	CreatedBy string    `json:"createdBy"` // user; may be empty
 	Current   bool      `json:"isCurrent"`
 	Size      int64     `json:"size"`
 }
 
-// UnmarshalJSON reads the time, which comes in any form of ISO 8601.
+// UnmarshalJSON decodes a revision, with its time in any form of ISO 8601.
 func (r *Revision) UnmarshalJSON(data []byte) error {
 	type plain Revision
 	wire := struct {
@@ -74,8 +73,8 @@ func (r *Revision) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Revisions returns the revisions of an asset, the current one among them. The
-// route is not known to page.
+// Revisions returns all revisions of an asset, including the current one. The route is not known to
+// be paged.
 func (c *Client) Revisions(ctx context.Context, id string) ([]Revision, error) {
 	return whole(ctx, c, request{
 		op: "list revisions", subject: "of " + id,
@@ -85,8 +84,7 @@ func (c *Client) Revisions(ctx context.Context, id string) ([]Revision, error) {
 
 func revisionsPath(id string) string { return "/assets/" + url.PathEscape(id) + "/revisions" }
 
-// UseRevision makes a revision the current one. Doing so twice is the same as
-// once.
+// UseRevision makes a revision the current one. It is idempotent.
 func (c *Client) UseRevision(ctx context.Context, id, revisionID string) error {
 	return c.do(ctx, &request{
 		op: "use revision", subject: revisionID + " of " + id,
@@ -97,8 +95,8 @@ func (c *Client) UseRevision(ctx context.Context, id, revisionID string) error {
 	})
 }
 
-// DeleteRevision deletes a revision for good. If a request got through whose
-// answer did not, its repetition finds no such revision (fs.ErrNotExist).
+// DeleteRevision permanently deletes a revision. If a request succeeded without an answer, the
+// repetition finds no such revision (fs.ErrNotExist).
 func (c *Client) DeleteRevision(ctx context.Context, id, revisionID string) error {
 	return c.do(ctx, &request{
 		op: "delete revision", subject: revisionID + " of " + id,
@@ -109,9 +107,8 @@ func (c *Client) DeleteRevision(ctx context.Context, id, revisionID string) erro
 	})
 }
 
-// DownloadRevision reads the file of a revision as [Client.Download] does. That
-// the file is had from the service itself, and not from where it delivers assets,
-// is a guess.
+// DownloadRevision downloads the file of a revision like [Client.Download]. It is a guess that the
+// service itself delivers it, and not the host of the assets.
 func (c *Client) DownloadRevision(ctx context.Context, a Asset, revisionID string, offset int64) (io.ReadCloser, int64, error) {
 	before, _, ok := strings.Cut(a.URL, "/assets/")
 	workspace := before[strings.LastIndexByte(before, '/')+1:]

@@ -16,7 +16,7 @@ import (
 	"assetferry/internal/outbound"
 )
 
-// What goes over the wire, to the letter.
+// The test verifies the exact requests on the wire.
 func TestRequests(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -323,7 +323,7 @@ func TestISOTime(t *testing.T) {
 	}
 }
 
-// No answer makes the client panic or take nonsense for a thing that exists.
+// The test verifies that no answer makes the client panic or return an invalid object.
 func FuzzAnswers(f *testing.F) {
 	for s := range strings.SplitSeq(`{}|[]|null|""|{"id":"x"}|{"id":null}|{"items":[]}|{"items":[{"id":"a"}],"totalCount":1}|{"items":null,"totalCount":null}|{"statusCode":404,"message":"m","data":{},"traceId":"t"}|{"a":404}|{"id":"x","uploadedAt":"2024-05-01T12:00:00Z","folders":[{"folders":[]}]}|{"ID":"x"}|{"id":"x","metadata":null,"imageUrls":{"80":null}}`, "|") {
 		f.Add(200, s)
@@ -356,8 +356,8 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// An ID is one part of a path, whatever is in it. What would make the path another
-// one is not sent at all.
+// The test verifies that an ID is a single part of a path. An ID that would change the path is not
+// sent.
 func TestIDsInPaths(t *testing.T) {
 	var sent []string
 	c := newClient(t, Options{BaseURL: "http://localhost/base", Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -395,7 +395,7 @@ func TestIDsInPaths(t *testing.T) {
 	}
 }
 
-// A route that pages against all expectation does not cut a list short in silence.
+// The test verifies that a list is complete, even if its route is paged unexpectedly.
 func TestListsInOnePieceAreWhole(t *testing.T) {
 	for what, call := range map[string]func(*Client) (int, error){
 		"folders":   func(c *Client) (int, error) { all, err := c.Folders(t.Context()); return len(all), err },

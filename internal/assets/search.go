@@ -12,29 +12,28 @@ import (
 	"assetferry/internal/assets/paging"
 )
 
-// A Search says which assets of the workspace to look for. What is empty is no
-// condition.
+// A Search selects assets of the workspace. Empty fields are no conditions.
 type Search struct {
 	Phrase string
-	// AI asks for what is alike in meaning, where the service can.
+	// AI requests a search by meaning, if the service supports it.
 	AI bool
 
 	Categories, Extensions, Tags []string // any of these
 
-	// Both ends are included. The form in which times are sent is a guess.
+	// Both ends are inclusive. The format of the times is a guess.
 	UploadedFrom, UploadedUntil time.Time
 	ModifiedFrom, ModifiedUntil time.Time
 
-	SortBy   string // as of ListOptions; empty: as the service likes
+	SortBy   string // as in ListOptions; empty: default of the service
 	Order    string
-	PageSize int // as of ListOptions
+	PageSize int // as in ListOptions
 }
 
-// searchRoute takes a POST that changes nothing.
+// searchRoute accepts POST requests that change nothing.
 const searchRoute = "/search"
 
-// Search yields the assets that are found. At most one error comes, and it comes
-// last. An asset may come twice if many are added meanwhile.
+// Search yields the matching assets. At most one error is yielded, as the last item. An asset may
+// be yielded twice if many are added meanwhile.
 func (c *Client) Search(ctx context.Context, s Search) iter.Seq2[Asset, error] {
 	r := request{
 		op: "search", subject: strconv.Quote(s.Phrase),

@@ -58,7 +58,7 @@ func TestLongRetryAfterIsLeftToTheCaller(t *testing.T) {
 	})
 }
 
-// hang never answers, but sees when the client is gone.
+// hang never answers, but returns when the client disconnects.
 func hang(_ http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
@@ -126,8 +126,8 @@ func TestStalledUpload(t *testing.T) {
 	})
 }
 
-// A slow body is no stalled one, and the service's time to answer counts from
-// its end.
+// The test verifies that a slow body does not count as stalled, and that the response timeout
+// starts at its end.
 func TestSlowUpload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, stop := serveBubble(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
@@ -192,13 +192,13 @@ func TestSecondTokenAfterAMinute(t *testing.T) {
 				}
 				try(false, 1, 0)
 				valid = secret + "-2"
-				try(true, 1, 0) // a token this young would come out the same
+				try(true, 1, 0) // a token made at the same time would be equal
 				time.Sleep(time.Minute)
 				try(false, 2, 1)
 				valid = "another"
 				try(true, 1, 1)
 				time.Sleep(time.Minute)
-				try(true, 2, 2) // once, not for ever
+				try(true, 2, 2) // one more attempt only
 			})
 		})
 	}
@@ -212,9 +212,9 @@ func TestSkewOf(t *testing.T) {
 		want           time.Duration
 	}{
 		{"12:00:00", 0, 0, 0},
-		{"12:00:00", 900 * time.Millisecond, 950 * time.Millisecond, 0}, // its fraction was cut
+		{"12:00:00", 900 * time.Millisecond, 950 * time.Millisecond, 0}, // without its fraction
 		{"12:00:00", 1500 * time.Millisecond, 1500 * time.Millisecond, -time.Second},
-		{"12:00:05", 0, 10 * time.Second, 0}, // it may have been at any time
+		{"12:00:05", 0, 10 * time.Second, 0}, // at any time in between
 		{"12:05:00", 0, 0, 5*time.Minute + time.Second},
 		{"12:05:00", 0, 2 * time.Second, 5 * time.Minute},
 		{"11:55:00", 0, 200 * time.Millisecond, -5 * time.Minute},
@@ -228,7 +228,7 @@ func TestSkewOf(t *testing.T) {
 	}
 }
 
-// aside is a server whose clock is wrong, or right where ours is not.
+// aside returns a server whose clock differs from the local one.
 func aside(skew time.Duration, h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Date", time.Now().Add(skew).UTC().Format(http.TimeFormat))
@@ -254,13 +254,13 @@ func TestSkew(t *testing.T) {
 	})
 }
 
-// The time a body takes says nothing about the server's clock.
+// The test verifies that the duration of an upload does not affect the skew.
 func TestSkewOfASlowUpload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, stop := serveBubble(t, Options{}, aside(5*time.Minute, func(w http.ResponseWriter, r *http.Request) {
 			time.Sleep(time.Minute)
 			_, _ = io.Copy(io.Discard, r.Body)
-			// The Date header was set a minute ago.
+			// The Date header is a minute old.
 			w.Header().Set("Date", time.Now().Add(5*time.Minute).UTC().Format(http.TimeFormat))
 			io.WriteString(w, `{"id":"x"}`)
 		}))

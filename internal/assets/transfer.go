@@ -11,10 +11,10 @@ import (
 // A Target is a place in the workspace: a folder, or directly in a category.
 type Target struct {
 	CategoryID string
-	FolderID   string // wins over CategoryID
+	FolderID   string // overrides CategoryID
 }
 
-// field gives the target as forms and bodies name it; empty if it is none.
+// field returns the name and the ID of the target for forms and bodies; empty without a target.
 func (t Target) field() (name, id string) {
 	switch {
 	case t.FolderID != "":
@@ -33,18 +33,17 @@ func (t Target) body(op string) (map[string]string, error) {
 	return map[string]string{field: id}, nil
 }
 
-// An Action says what to do with an asset whose name is taken where it goes. The
-// zero value leaves the asset where it is and has it among the failures; that the
-// service does so is a guess.
+// An Action decides what happens to an asset if its name exists at the target. The zero value keeps
+// the asset in its place and lists it as a failure; it is a guess that the service does this.
 type Action string
 
 // The actions.
 const (
-	RenameIt     Action = "rename"  // it gets another name, of the service's choice
-	ReplaceThere Action = "replace" // what has its name goes to the trash; a guess
+	RenameIt     Action = "rename"  // it gets another name, which the service chooses
+	ReplaceThere Action = "replace" // the asset with its name is trashed; a guess
 )
 
-// A Transfer is an asset to be copied or moved.
+// A Transfer is an asset to copy or move.
 type Transfer struct {
 	AssetID string
 	IfTaken Action
@@ -58,19 +57,17 @@ func assetAction(id string, action Action) map[string]any {
 	return body
 }
 
-// Copy makes copies of assets: with other IDs, which the service does not tell.
-// What it could not do is in a [BulkError]. It is sent again only while it is
-// certain that nothing was made; beyond that the error satisfies
-// errors.Is(err, ErrUnconfirmed), and what became of the assets in Open is found by
-// listing the target.
+// Copy copies assets. The service does not return the IDs of the copies. Failed copies are in a
+// [BulkError]. The request is only repeated while it is certain that nothing was created. Otherwise
+// the error satisfies errors.Is(err, ErrUnconfirmed), and a listing of the target shows the results
+// of the assets in Open.
 func (c *Client) Copy(ctx context.Context, to Target, transfers ...Transfer) error {
 	return c.transfer(ctx, request{op: "copy", route: "/assets/copy", creates: true}, to, transfers)
 }
 
-// Move moves assets. What it could not do is in a [BulkError]. It is repeated
-// after transient errors as long as no transfer has an action: an asset that is
-// there already stays there, but who knows whether the service would not rename it
-// once more, or take it for what it is to replace.
+// Move moves assets. Failed moves are in a [BulkError]. The request is repeated after transient
+// errors if no transfer has an action: an asset that was already moved keeps its place. With an
+// action, the service may rename it again, or treat it as the asset to replace.
 func (c *Client) Move(ctx context.Context, to Target, transfers ...Transfer) error {
 	acts := slices.ContainsFunc(transfers, func(t Transfer) bool { return t.IfTaken != "" })
 	return c.transfer(ctx, request{op: "move", route: "/assets/move", creates: acts}, to, transfers)
@@ -95,11 +92,10 @@ func (c *Client) transfer(ctx context.Context, r request, to Target, transfers [
 	}.do(ctx, c)
 }
 
-// namesRoute is where the service tells which names are taken. To ask changes nothing.
+// namesRoute returns the names that exist. It changes nothing.
 const namesRoute = "/assets/namesExist"
 
-// NamesTaken returns those of several names, with their extensions, that assets
-// in a place have already.
+// NamesTaken returns the names, with extensions, that assets in a place already have.
 func (c *Client) NamesTaken(ctx context.Context, in Target, names ...string) ([]string, error) {
 	const op = "check names"
 	target, err := in.body(op)

@@ -15,25 +15,23 @@ import (
 	"assetferry/internal/outbound"
 )
 
-// ErrReadOnly says that a client made for reading was asked to write.
+// ErrReadOnly reports a writing request of a read-only client.
 var ErrReadOnly = errors.New("rejected: this client only reads")
 
 const (
-	// ResponseTimeout is how long the service may think about a request that
-	// it has got completely. Whoever settles a request in doubt waits at least
-	// as long.
+	// ResponseTimeout is the maximum time for an answer after the complete request. Code that
+	// confirms an unconfirmed request must wait at least as long.
 	ResponseTimeout = 60 * time.Second
-	// stallTimeout is how long a body may stand still on its way, in either
-	// direction, before the request is given up.
+	// stallTimeout is the maximum time without progress of a body, in either direction.
 	stallTimeout = 2 * time.Minute
-	// answerTimeout is how long all of an answer that is not content may take, once its head is
-	// there: one that trickles would else hold a worker for ever.
+	// answerTimeout is the maximum time of an answer that is not content, after its header:
+	// otherwise one that trickles would block a worker forever.
 	answerTimeout = 2 * time.Minute
 
 	maxRedirects = 10
 )
 
-// NewTransport returns a transport for many workers at once; config may be nil.
+// NewTransport returns a transport for many parallel workers; config may be nil.
 func NewTransport(config *tls.Config) *http.Transport {
 	dialer := bodyDialer{Dialer: net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, ControlContext: outbound.CheckDial}}
 	return &http.Transport{
@@ -41,20 +39,19 @@ func NewTransport(config *tls.Config) *http.Transport {
 		DialContext:            dialer.DialContext,
 		TLSClientConfig:        config,
 		TLSHandshakeTimeout:    10 * time.Second,
-		ResponseHeaderTimeout:  ResponseTimeout, // counts from the end of the request's body
+		ResponseHeaderTimeout:  ResponseTimeout, // starts at the end of the body
 		MaxResponseHeaderBytes: outbound.MaxHeader,
 		ExpectContinueTimeout:  time.Second,
 		IdleConnTimeout:        90 * time.Second,
 		ForceAttemptHTTP2:      true,
-		MaxIdleConnsPerHost:    256, // as many as requests at once there can be, so that none dials twice
+		MaxIdleConnsPerHost:    256, // the maximum number of parallel requests, so that connections are reused
 		WriteBufferSize:        64 << 10,
 		ReadBufferSize:         16 << 10,
 	}
 }
 
-// A bodyDialer makes connections that share the buffers through which bodies are sent. A
-// transport would make one for each request, which is a quarter of all the memory that an
-// upload of 20 KiB goes through.
+// A bodyDialer makes connections that share the buffers for sending bodies. A transport would
+// allocate one for each request, which is a quarter of the memory of an upload of 20 KiB.
 type bodyDialer struct {
 	net.Dialer
 	buffers sync.Pool
@@ -75,7 +72,7 @@ type bodyConn struct {
 	buffers *sync.Pool
 }
 
-// ReadFrom is what a transport sends bodies with, unless they are encrypted.
+// ReadFrom sends a body. Transports use it for unencrypted connections.
 func (c *bodyConn) ReadFrom(r io.Reader) (int64, error) {
 	buffer, ok := c.buffers.Get().(*[]byte)
 	if !ok {
@@ -96,13 +93,13 @@ func transportOf(o Options, base *url.URL) http.RoundTripper {
 	return transport
 }
 
-// A readOnlyTransport makes a dry run harmless even if there is a mistake in it. It lets
-// pass what only reads, the question which names are taken, a search, and the way to the cookie
-// without which some files cannot be read.
+// A readOnlyTransport prevents writing requests in a dry run, even if the code has a bug. It
+// permits requests that only read, the lookup of names, searches, and the request for the cookie
+// for private files.
 type readOnlyTransport struct {
 	next   http.RoundTripper
-	access string // the URL that gives the cookie
-	names  string // the URL that tells which names are taken
+	access string // URL that returns the cookie
+	names  string // URL that returns existing names
 	search string
 }
 
@@ -116,7 +113,7 @@ func (t readOnlyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, ErrReadOnly
 }
 
-// onlyReads reports whether a POST to a URL changes nothing.
+// onlyReads reports whether a POST request to a URL changes nothing.
 func (t readOnlyTransport) onlyReads(to *url.URL) bool {
 	withoutQuery, _, _ := strings.Cut(to.String(), "?")
 	return to.String() == t.access || withoutQuery == t.names || withoutQuery == t.search

@@ -10,31 +10,30 @@ import (
 	"strconv"
 )
 
-// Trash moves assets to the trash, from where [Client.Restore] gets them back.
-// What it could not do is in a [BulkError]. An asset that is in the trash stays
-// there, so the request is repeated after transient errors; if one got through
-// whose answer did not, the repetition may list its assets as missing (404).
+// Trash moves assets to the trash, from which [Client.Restore] restores them. Failed assets are in
+// a [BulkError]. The request is idempotent and repeated after transient errors. If a request
+// succeeded without an answer, the repetition may list its assets as missing (404).
 func (c *Client) Trash(ctx context.Context, ids ...string) error {
 	return c.bulkIDs(ctx, "trash", "/assets/trash", ids)
 }
 
-// Delete deletes assets for good, whether they are in the trash or not. What it
-// could not do is in a [BulkError]; it is repeated as [Client.Trash] is.
+// Delete permanently deletes assets, in the trash or not. Failed assets are in a [BulkError]. It is
+// repeated like [Client.Trash].
 func (c *Client) Delete(ctx context.Context, ids ...string) error {
 	return c.bulkIDs(ctx, "delete", "/assets/delete", ids)
 }
 
-// Trashed yields the assets in the trash of the workspace, as [Client.List] does.
+// Trashed yields the assets in the trash of the workspace, like [Client.List].
 func (c *Client) Trashed(ctx context.Context) iter.Seq2[Asset, error] {
 	return list(ctx, c, request{op: "list trash", route: "/assets/trash", query: c.inWorkspace()},
 		defaultPageSize, func(a Asset) string { return a.ID })
 }
 
-// A Restoration is an asset to be taken out of the trash.
+// A Restoration is an asset to restore from the trash.
 type Restoration struct {
 	AssetID string
-	Target  Target // the zero value is where it was
-	IfTaken Action // what to do if its name is taken there
+	Target  Target // zero value: its previous place
+	IfTaken Action // if its name exists there
 }
 
 func (r Restoration) body() map[string]any {
@@ -45,9 +44,8 @@ func (r Restoration) body() map[string]any {
 	return body
 }
 
-// Restore takes assets out of the trash. What it could not do is in a [BulkError].
-// It is repeated as [Client.Trash] is, since an asset that has been restored is
-// not in the trash any more.
+// Restore restores assets from the trash. Failed assets are in a [BulkError]. It is repeated like
+// [Client.Trash], because a restored asset is no longer in the trash.
 func (c *Client) Restore(ctx context.Context, restorations ...Restoration) error {
 	return bulk[Restoration]{
 		request: request{op: "restore", route: "/assets/restore"},
@@ -63,16 +61,15 @@ func (c *Client) Restore(ctx context.Context, restorations ...Restoration) error
 	}.do(ctx, c)
 }
 
-// A Restorability says what stands in the way of an asset on its way out of the
-// trash.
+// A Restorability lists the obstacles to restoring an asset.
 type Restorability struct {
-	SourceExists     bool `json:"sourceExists"` // the place it came from
+	SourceExists     bool `json:"sourceExists"` // its previous place
 	NameConflict     bool `json:"hasNameConflict"`
 	ExtensionAllowed bool `json:"isExtensionAllowed"`
 }
 
-// ValidateRestore says of each asset what restoring it would meet. Those that the
-// service does not know in its trash are left out.
+// ValidateRestore returns the obstacles to restoring each asset. It omits assets that are not in
+// the trash.
 func (c *Client) ValidateRestore(ctx context.Context, ids ...string) (map[string]Restorability, error) {
 	all := make(map[string]Restorability)
 	for batch := range slices.Chunk(ids, bulkBatch) {

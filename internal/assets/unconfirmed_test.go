@@ -18,13 +18,13 @@ import (
 	"assetferry/internal/retry"
 )
 
-// large is more than any buffer between here and a server on this computer.
+// large is larger than all buffers between the client and a server on this machine.
 const large = 32 << 20
 
-// A scene is what a server does with a connection, byte by byte.
+// A scene is the behaviour of a server on a connection.
 type scene func(conn net.Conn, r *bufio.Reader)
 
-// play serves scenes on a raw socket and counts connections.
+// play serves scenes on a raw socket and counts the connections.
 func play(t testing.TB, s scene) (baseURL string, count *atomic.Int32) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -60,7 +60,7 @@ func readAll(r *bufio.Reader) {
 	}
 }
 
-// say reads all of a request and answers.
+// say reads a complete request and answers.
 func say(answer string) scene {
 	return func(conn net.Conn, r *bufio.Reader) {
 		readAll(r)
@@ -68,8 +68,8 @@ func say(answer string) scene {
 	}
 }
 
-// sayEarly answers when it has seen the head, and takes no more than half of what is large
-// before the upload is over, so that all of it cannot be sent before the answer is seen.
+// sayEarly answers after the header, and reads at most half of a large body before the upload ends,
+// so that the body cannot be sent completely before the answer arrives.
 func sayEarly(answer string, over *chan struct{}) scene {
 	return func(conn net.Conn, r *bufio.Reader) {
 		readHead(r)
@@ -77,12 +77,12 @@ func sayEarly(answer string, over *chan struct{}) scene {
 		_ = conn.(*net.TCPConn).CloseWrite()
 		_, _ = io.CopyN(io.Discard, r, large/2)
 		<-*over
-		_, _ = io.Copy(io.Discard, r) // or the answer would be lost with a reset
+		_, _ = io.Copy(io.Discard, r) // otherwise a reset would discard the answer
 	}
 }
 
 func TestUploadUnconfirmed(t *testing.T) {
-	var over chan struct{} // closed when an upload has come to its end
+	var over chan struct{} // closed at the end of an upload
 	tests := []struct {
 		name        string
 		size        int64
@@ -183,7 +183,8 @@ func TestCreateUnconfirmed(t *testing.T) {
 	}
 }
 
-// Nobody listens: no byte can have been written, so it is tried again.
+// The test verifies that a request is repeated after a refused connection, because no byte was
+// written.
 func TestCreateRefusedConnection(t *testing.T) {
 	waits, opened := 0, 0
 	c := newClient(t, Options{BaseURL: closedURL, OnWait: func(retry.Wait) { waits++ }})
@@ -199,8 +200,7 @@ func TestCreateRefusedConnection(t *testing.T) {
 	}
 }
 
-// A transport that knows nothing of httptrace must not pass for one that wrote
-// nothing.
+// The test verifies that a transport without httptrace does not count as one that wrote nothing.
 func TestCreateUnknownTransport(t *testing.T) {
 	cut := errors.New("cut")
 	for name, read := range map[string]int64{"nothing read": 0, "some read": 1, "all read": large} {
@@ -234,7 +234,7 @@ func TestUploadCancelled(t *testing.T) {
 		base, count := play(t, func(_ net.Conn, r *bufio.Reader) {
 			readAll(r)
 			cancel(cause)
-			_, _ = r.ReadByte() // until the client is gone
+			_, _ = r.ReadByte() // until the client disconnects
 		})
 		_, err := newClient(t, Options{BaseURL: base}).Upload(ctx, upload(10))
 		for _, want := range []error{ErrUnconfirmed, cause, context.Canceled} {
@@ -260,8 +260,8 @@ func TestUploadCancelled(t *testing.T) {
 	})
 }
 
-// A source that blocks is left alone by the cancellation of an upload: nothing
-// is closed during a read, and everything once.
+// The test verifies that a cancelled upload does not close a content during a read, and closes
+// every content once.
 func TestUploadClosesContent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, stop := serveBubble(t, Options{}, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
@@ -307,7 +307,8 @@ func (b *blocking) Close() error {
 	return nil
 }
 
-// What a body yields after the judgement would make the judgement wrong.
+// The test verifies that a finished body returns no more bytes, which would invalidate the result
+// of finish.
 func TestFinishedBodyYieldsNothing(t *testing.T) {
 	ctx, dog := outbound.Watch(t.Context(), time.Minute)
 	defer dog.Stop()
@@ -325,7 +326,7 @@ func TestFinishedBodyYieldsNothing(t *testing.T) {
 	if n, err := body.Read(make([]byte, 10)); n != 0 || err == nil {
 		t.Errorf("got %d bytes, %v", n, err)
 	}
-	body, err = s.open(ctx, p) // as net/http does before it sends again
+	body, err = s.open(ctx, p) // as net/http does before it repeats a request
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,8 +336,8 @@ func TestFinishedBodyYieldsNothing(t *testing.T) {
 	}
 }
 
-// The server closes idle connections just as we use them: net/http sends again
-// if nothing was written, and needs our content once more for that.
+// The test verifies an upload on an idle connection that the server closes at that moment: net/http
+// repeats the request if nothing was written, and opens the content again.
 func TestUploadOnStaleConnection(t *testing.T) {
 	var posts atomic.Int32
 	base, _ := play(t, func(conn net.Conn, r *bufio.Reader) {

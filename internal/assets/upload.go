@@ -9,23 +9,22 @@ import (
 	"strconv"
 )
 
-// An Upload is a file to become an asset, in a folder or directly in a category.
+// An Upload is a file for a new asset, in a folder or directly in a category.
 type Upload struct {
 	CategoryID string
-	FolderID   string // wins over CategoryID
+	FolderID   string // overrides CategoryID
 	Filename   string // with its extension
 	Size       int64
-	// Open returns the content from its beginning. It is called again for
-	// another try. The content must be exactly Size bytes long. It is closed
-	// once and not during a read; to end a read that blocks, the context is
-	// cancelled.
+	// Open returns the content from its beginning. It is called again for another attempt. The
+	// content must have exactly Size bytes. It is closed once, and not during a read; the context
+	// is cancelled to end a blocked read.
 	Open func(ctx context.Context) (io.ReadCloser, error)
 }
 
 func (u Upload) check() error {
 	switch {
 	case u.FolderID == "" && u.CategoryID == "":
-		return errors.New("upload: needs a category or a folder") // the service might choose one
+		return errors.New("upload: needs a category or a folder") // otherwise the service may choose a category
 	case u.Filename == "":
 		return errors.New("upload: needs a file name")
 	case u.Size < 0 || u.Open == nil:
@@ -34,10 +33,10 @@ func (u Upload) check() error {
 	return nil
 }
 
-// Upload makes an asset. It is sent again only while it is certain that nothing
-// was made; beyond that the error satisfies errors.Is(err, ErrUnconfirmed). If the
-// content was not sent to its end, the upload has failed and is not in doubt. If
-// the content could not be read, there is a [BodyError].
+// Upload creates an asset. The request is only repeated while it is certain that nothing was
+// created. Otherwise the error satisfies errors.Is(err, ErrUnconfirmed). An upload whose content
+// was not sent completely has failed, and is not unconfirmed. If the content could not be read, the
+// error is a [BodyError].
 func (c *Client) Upload(ctx context.Context, u Upload) (Asset, error) {
 	if err := u.check(); err != nil {
 		return Asset{}, err

@@ -16,12 +16,12 @@ import (
 
 const workspacesPage = 50
 
-// A Workspace is a part of an environment with assets of its own.
+// A Workspace is a part of an environment with its own assets.
 type Workspace struct {
 	ID        string
 	Name      string
 	CreatedAt time.Time
-	// AIProcessing says whether assets can be analysed.
+	// AIProcessing reports whether assets can be analysed.
 	AIProcessing bool
 }
 
@@ -32,7 +32,7 @@ func (w *Workspace) check() error {
 	return nil
 }
 
-// UnmarshalJSON reads the time, which comes in any form of ISO 8601.
+// UnmarshalJSON decodes a workspace, with its time in any form of ISO 8601.
 func (w *Workspace) UnmarshalJSON(data []byte) error {
 	var wire struct {
 		ID        string  `json:"id"`
@@ -45,8 +45,8 @@ func (w *Workspace) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// Workspaces returns all workspaces that the token may see. There are several
-// generations of the route; older installations have the first one only.
+// Workspaces returns all workspaces that the token can access. The route has several versions;
+// older installations only have the first one.
 func (c *Client) Workspaces(ctx context.Context) ([]Workspace, error) {
 	for _, route := range []string{"/v3/workspaces", "/v2/workspaces"} {
 		all, err := c.workspaces(ctx, route)
@@ -57,20 +57,19 @@ func (c *Client) Workspaces(ctx context.Context) ([]Workspace, error) {
 	return c.workspaces(ctx, "/workspaces")
 }
 
-// FindWorkspaces says which workspaces to look for. What is empty is no condition.
+// FindWorkspaces selects workspaces. Empty fields are no conditions.
 type FindWorkspaces struct {
 	Phrase string   // in the name
 	IDs    []string // any of these
-	SortBy string   // ByName or ByCreatedAt; empty: as the service likes
+	SortBy string   // ByName or ByCreatedAt; empty: default of the service
 	Order  string
 }
 
-// ByCreatedAt is a value of FindWorkspaces.
+// ByCreatedAt is a value for SortBy of FindWorkspaces.
 const ByCreatedAt = "createdAt"
 
-// FindWorkspaces yields the workspaces that are looked for among those that the
-// token may see. Older installations cannot do it. At most one error comes, and
-// it comes last.
+// FindWorkspaces yields the selected workspaces that the token can access. Older installations do
+// not support it. At most one error is yielded, as the last item.
 func (c *Client) FindWorkspaces(ctx context.Context, f FindWorkspaces) iter.Seq2[Workspace, error] {
 	query := url.Values{}
 	setUnlessEmpty(query, "searchPhrase", f.Phrase)
@@ -93,12 +92,12 @@ func (c *Client) workspaces(ctx context.Context, route string) ([]Workspace, err
 	return all, nil
 }
 
-// CreateWorkspace makes a workspace and returns its ID. It takes a superadmin.
+// CreateWorkspace creates a workspace and returns its ID. It requires a superadmin.
 func (c *Client) CreateWorkspace(ctx context.Context, name string) (string, error) {
 	return c.create(ctx, "create workspace", name, "/superadmin/workspaces", nil, map[string]string{"name": name})
 }
 
-// RenameWorkspace gives a workspace another name. It takes a superadmin.
+// RenameWorkspace renames a workspace. It requires a superadmin.
 func (c *Client) RenameWorkspace(ctx context.Context, id, name string) error {
 	return c.do(ctx, &request{
 		op: "rename workspace", subject: id,
@@ -108,9 +107,8 @@ func (c *Client) RenameWorkspace(ctx context.Context, id, name string) error {
 	})
 }
 
-// DeleteWorkspace deletes a workspace with everything in it, for good. It takes a
-// superadmin. So that none is deleted by mistake, its name must be given, too; if
-// it has another one, nothing is deleted.
+// DeleteWorkspace permanently deletes a workspace with all its contents. It requires a superadmin.
+// To prevent mistakes, the name is required, too; if it does not match, nothing is deleted.
 func (c *Client) DeleteWorkspace(ctx context.Context, id, name string) error {
 	all, err := c.Workspaces(ctx)
 	if err != nil {
@@ -130,13 +128,13 @@ func (c *Client) DeleteWorkspace(ctx context.Context, id, name string) error {
 	})
 }
 
-// WorkspaceChanges are what to set of a workspace; what is nil stays as it is.
+// WorkspaceChanges are the properties to set; nil fields do not change.
 type WorkspaceChanges struct {
 	Name         *string `json:"name,omitempty"`
 	AIProcessing *bool   `json:"enableAIProcessing,omitempty"`
 }
 
-// ConfigureWorkspace changes a workspace. It takes an admin. The body is a guess.
+// ConfigureWorkspace changes a workspace. It requires an admin. The body is a guess.
 func (c *Client) ConfigureWorkspace(ctx context.Context, id string, changes WorkspaceChanges) (Workspace, error) {
 	var w Workspace
 	err := c.do(ctx, &request{
@@ -148,8 +146,7 @@ func (c *Client) ConfigureWorkspace(ctx context.Context, id string, changes Work
 	return w, err
 }
 
-// WorkspaceExtensions are the extensions that a workspace allows, and those of the
-// files in it.
+// WorkspaceExtensions are the allowed extensions of a workspace, and the extensions of its files.
 type WorkspaceExtensions struct {
 	Allowed []string `json:"allowedExtensions"`
 	InUse   []string `json:"extensionsInUse"`
@@ -168,22 +165,21 @@ func (c *Client) WorkspaceExtensions(ctx context.Context) (WorkspaceExtensions, 
 	return e, err
 }
 
-// Limits are what the customer's plan allows; 0 means that the service did not
-// say.
+// Limits are the limits of the customer's plan; 0 means unknown.
 type Limits struct {
 	Plan              string  `json:"pricingPlanName"`
 	MaxFileSize       int64   `json:"maxFileSizeInBytesLimit"`
 	MaxMegapixels     float64 `json:"maxImageInMegapixelsLimit"`
 	BandwidthExceeded bool    `json:"isMaxBandwidthExceeded"`
 	StorageExceeded   bool    `json:"isMaxStorageSizeExceeded"`
-	// That there are flags like these is known; their names are guesses.
+	// Such flags are known to exist; their names are guesses.
 	ImageProcessing bool `json:"isImageProcessingEnabled"`
 	SemanticSearch  bool `json:"isSemanticSearchEnabled"`
 }
 
 func (*Limits) check() error { return nil }
 
-// Limits returns what the plan allows.
+// Limits returns the limits of the plan.
 func (c *Client) Limits(ctx context.Context) (Limits, error) {
 	var l Limits
 	err := c.do(ctx, &request{op: "read limits", method: http.MethodGet, route: "/limits", into: &l})

@@ -33,8 +33,8 @@ type wordService struct {
 	check  *openapitest.Checker
 
 	mu      sync.Mutex
-	arrived func(*http.Request)             // told of each request before it is answered
-	answer  func(http.Handler) http.Handler // put around the stand-in
+	arrived func(*http.Request)             // called with each request before it is answered
+	answer  func(http.Handler) http.Handler // wraps the stand-in; may be nil
 }
 
 // ServeHTTP answers a request.
@@ -52,14 +52,14 @@ func (w *wordService) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	h.ServeHTTP(rw, r)
 }
 
-// wrap puts something around the stand-in.
+// wrap replaces the handler that wraps the stand-in.
 func (w *wordService) wrap(f func(http.Handler) http.Handler) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.answer = f
 }
 
-// onRequest has f told of every request from now on.
+// onRequest sets a function that is called with every request from now on.
 func (w *wordService) onRequest(f func(*http.Request)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -89,17 +89,17 @@ func (w *wordService) close() error {
 	return errors.Join(w.check.Err(), w.Server.Close())
 }
 
-// variables point a process at it.
+// variables returns the environment variables that point a process at the stand-in.
 func (w *wordService) variables() []string { return []string{"ASSETFERRY_AI_URL=" + w.url} }
 
-// startWords runs one beside a service, with its credentials, until the test ends.
+// startWords runs a stand-in beside a service, with the same credentials, until the test ends.
 func startWords(t testing.TB, beside *service, o aiservice.Options) *wordService {
 	t.Helper()
 	o.Environments = []tokens.Environment{beside.env}
 	return startWordsOf(t, o)
 }
 
-// startWordsOf runs one with environments of its own until the test ends.
+// startWordsOf runs a stand-in with its own environments until the test ends.
 func startWordsOf(t testing.TB, o aiservice.Options) *wordService {
 	t.Helper()
 	w, err := newWordService(o)
@@ -119,8 +119,7 @@ func startWordsOf(t testing.TB, o aiservice.Options) *wordService {
 //
 //	words [-fault RULE]... [-credits N] [-rates LIMITS] [-premises] [-usage JSON] [-describe FILE] [-profile FILE]
 //
-// With -usage it answers that to whoever asks what was used, and with -describe it describes
-// itself as the file does.
+// -usage sets the answer to requests for the usage. -describe sets the OpenAPI document.
 func cmdWords(ts *testscript.TestScript, _ bool, args []string) {
 	o := aiservice.Options{Environments: []tokens.Environment{serviceOf(ts).env}}
 	f := flag.NewFlagSet("words", flag.ContinueOnError)
@@ -160,7 +159,7 @@ func cmdWords(ts *testscript.TestScript, _ bool, args []string) {
 	benchOf(ts).words = w
 }
 
-// answering has another answer than the stand-in's at some paths.
+// answering returns a wrapper that answers requests for some paths with body.
 func answering(paths, body string) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -174,8 +173,8 @@ func answering(paths, body string) func(http.Handler) http.Handler {
 	}
 }
 
-// cmdBilled prints what the stand-in of the AI content service counted: calls that were
-// billed, and conversations that are there.
+// cmdBilled prints the counters of the stand-in of the AI content service: the billed requests and
+// the existing conversations.
 func cmdBilled(ts *testscript.TestScript, _ bool, _ []string) {
 	w := benchOf(ts).words
 	if w == nil {
@@ -186,7 +185,7 @@ func cmdBilled(ts *testscript.TestScript, _ bool, _ []string) {
 	fmt.Fprintf(ts.Stdout(), "billed %d\nconversations %d\n", stats.BilledRequests, stats.Conversations)
 }
 
-// cmdFound sets a variable to the first group of a pattern in what was printed:
+// cmdFound sets a variable to the first group of a pattern in stdout of the last command:
 //
 //	found run 'Run ([^ ]+) of'
 func cmdFound(ts *testscript.TestScript, _ bool, args []string) {

@@ -16,7 +16,7 @@ import (
 	"assetferry/internal/approvers"
 )
 
-// approverKey is the key of a name: the same one in all tests.
+// approverKey returns the key for a name. It is the same in all tests.
 func approverKey(name string) (ed25519.PrivateKey, ssh.Signer, error) {
 	seed := sha256.Sum256([]byte(name))
 	key := ed25519.NewKeyFromSeed(seed[:])
@@ -24,8 +24,8 @@ func approverKey(name string) (ed25519.PrivateKey, ssh.Signer, error) {
 	return key, signer, err
 }
 
-// cmdApprover adds a line to a file of approvers, for the key of a name, and writes that key
-// to NAME.key, for ssh-keygen:
+// cmdApprover adds a line with the key of a name to a file of approvers, and writes that key to
+// NAME.key, for ssh-keygen:
 //
 //	approver FILE NAME [PRINCIPALS [OPTIONS]]
 func cmdApprover(ts *testscript.TestScript, _ bool, args []string) {
@@ -63,7 +63,7 @@ func cmdSign(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(f.Arg(1)+".sig"), sshsig.Armor(signature), 0o644))
 }
 
-// cmdExpand puts the values of variables into a file that names them: expand FILE
+// cmdExpand replaces variables in a file by their values: expand FILE
 func cmdExpand(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(os.Expand(ts.ReadFile(args[0]), ts.Getenv)), 0o600))
 }

@@ -29,7 +29,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// writers are all commands that can write to the destination, each with a call that would.
+// writers lists all commands that can write to the destination, each with arguments that make it
+// write.
 var writers = map[string][]string{
 	"apply":                         {"PLAN", "--hash", "HASH"},
 	"assets category add-extension": {"Images", "tif"},
@@ -44,8 +45,8 @@ var writers = map[string][]string{
 	"undo":                          {"--run", "RUN", "--apply", "--yes"},
 }
 
-// readers are all other commands: they have no client of the destination, or one that only
-// reads. Of adopt that is so where an approval is required.
+// readers lists all other commands. They have no client of the destination, or one that only reads;
+// for adopt, this holds only if an approval is required.
 var readers = strings.Fields(`
 	adopt ai-action ai-ask ai-contexts-add ai-contexts-change ai-contexts-create ai-contexts-delete ai-contexts-ls
 	ai-contexts-show ai-conversations-rm ai-models ai-review ai-usage assets-categories assets-folders assets-get
@@ -54,8 +55,9 @@ var readers = strings.Fields(`
 	export init man plan report rewrite runs sandbox sandbox-status sandbox-stop schedule state-backup state-check
 	state-compact state-prune state-takeover status urls verify version`)
 
-// Each command is known for a writer or a reader, so that none is added without a thought of
-// approvals, and each writer is refused before its first request.
+// The test verifies that writers and readers list every command, so that no new command is added
+// without a decision about approvals. It verifies that each writer is refused before its first
+// request.
 func TestEachWriterNeedsApproval(t *testing.T) {
 	known := slices.Clone(readers)
 	for name := range writers {
@@ -139,7 +141,7 @@ func (b *approvalBench) write(name, text string) string {
 	return path
 }
 
-// call runs a command under a configuration, in this process.
+// call runs a command with a configuration, in this process.
 func (b *approvalBench) call(config string, args ...string) (code int, stdout, stderr string) {
 	b.Helper()
 	var out, errs bytes.Buffer
@@ -153,7 +155,8 @@ func (b *approvalBench) call(config string, args ...string) (code int, stdout, s
 	return code, out.String(), errs.String()
 }
 
-// Proposals that another process accepts after the approval was verified are not written.
+// The test verifies that apply does not write proposals that another process accepts after the
+// approval was verified.
 func TestProposalsAcceptedMeanwhile(t *testing.T) {
 	b := newApprovalBench(t)
 	ctx, path, destination := t.Context(), filepath.Join(b.dir, "state.db"), b.service.env.ID+"/"+b.service.env.ID
@@ -225,29 +228,29 @@ func TestProposalsAcceptedMeanwhile(t *testing.T) {
 	}
 }
 
-// works reports whether a command does something but to show its help.
+// works reports whether a command does more than show its help.
 func works(c *cobra.Command) bool { return c.Runnable() && (!c.HasSubCommands() || c.Use == "sandbox") }
 
-// A client that can write is made in few places, and each asks for the approval first. So no
-// other command can write, whatever it does.
+// The test verifies that only a few functions make a client that can write, and that each of them
+// checks the approval first. Therefore no other command can write.
 func TestFewClientsCanWrite(t *testing.T) {
-	// What is passed for readOnly to these, by its number among the arguments.
+	// The position of the argument readOnly of these functions.
 	opens := map[string]int{
 		"OpenDestination": 1, "OpenPermitted": 1, "openEnrichment": 2, "openEnrichmentFor": 2, "openEndpoints": 6, "Connect": 2, "dial": 2,
 	}
 	want := map[string]string{
-		"openToChange":      "OpenDestination ch.DryRun",  // asks by the arguments of its command
+		"openToChange":      "OpenDestination ch.DryRun",  // approval for the arguments of its command
 		"OpenDestination":   "OpenPermitted readOnly",     //
-		"OpenPermitted":     "Connect readOnly",           // asks
+		"OpenPermitted":     "Connect readOnly",           // checks the approval
 		"Connect":           "dial readOnly",              //
 		"dial":              "New",                        //
-		"openUndo":          "OpenPermitted !o.apply",     // by the run
-		"openEndpoints":     "OpenPermitted readOnly",     // by the plan, or by rules and limits
+		"openUndo":          "OpenPermitted !o.apply",     // approval for the run
+		"openEndpoints":     "OpenPermitted readOnly",     // approval for the plan, or for rules and limits
 		"migrateSource":     "openEndpoints false",        //
 		"openEnrichment":    "openEnrichmentFor readOnly", //
 		"openEnrichmentFor": "OpenPermitted readOnly",     //
-		"applyProposals":    "openEnrichmentFor o.dryRun", // by the proposals
-		"proberClient":      "New",                        // runProbe refuses before
+		"applyProposals":    "openEnrichmentFor o.dryRun", // approval for the proposals
+		"proberClient":      "New",                        // runProbe checks the approval before
 	}
 	found := map[string]string{}
 	set := token.NewFileSet()

@@ -20,20 +20,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// An arrival is an asset as far as it belongs to the library: all that the API says of one, but for what differs from one
-// environment to another.
+// An arrival is the content and the metadata of an asset, without the fields that differ between
+// environments.
 type arrival struct {
 	Description string
-	Tags        []string // in order
+	Tags        []string // sorted
 	Attributes  map[string]string
 	Private     bool
 	Checksum    string
 }
 
-// arrivals are assets by CATEGORY/FOLDER/NAME.
+// arrivals maps CATEGORY/FOLDER/NAME to assets.
 type arrivals map[string]arrival
 
-// arrivedAt reads everything back through the API.
+// arrivedAt reads all assets of a service through the API.
 func arrivedAt(t *testing.T, s *service) arrivals {
 	t.Helper()
 	minter, err := token.NewMinter(token.NewSecret(string(s.env.AccessKey)), token.Claims{Environment: s.env.ID})
@@ -86,7 +86,7 @@ func (r arrivalsReader) folder(c assets.Category, path string, f assets.Folder) 
 	}
 }
 
-// container reads the assets right in a category or a folder.
+// container reads the assets directly in a category or a folder.
 func (r arrivalsReader) container(c assets.Category, path string, o assets.ListOptions) {
 	r.Helper()
 	for listed, err := range r.client.List(r.Context(), o) {
@@ -105,7 +105,7 @@ func (r arrivalsReader) container(c assets.Category, path string, o assets.ListO
 	}
 }
 
-// asset reads one. Which object it came from is noted with it, and differs.
+// asset reads an asset. It ignores the provenance attribute, which differs between sources.
 func (r arrivalsReader) asset(c assets.Category, a assets.Asset) arrival {
 	r.Helper()
 	is := arrival{Description: a.Metadata.Description, Tags: slices.Sorted(slices.Values(a.Tags)), Private: c.Private}
@@ -137,7 +137,7 @@ func (r arrivalsReader) asset(c assets.Category, a assets.Asset) arrival {
 	return is
 }
 
-// named are attributes by name, in pairs.
+// named returns attributes from pairs of names and values.
 func named(pairs ...string) map[string]string {
 	all := map[string]string{}
 	for n := 0; n < len(pairs); n += 2 {
@@ -146,7 +146,7 @@ func named(pairs ...string) map[string]string {
 	return all
 }
 
-// expected is what arrives of the library in a directory.
+// expected returns the assets that a migration of the library from a directory creates.
 func (l *richLibrary) expected() arrivals {
 	want := arrivals{}
 	add := func(key, place string, a arrival) {
@@ -190,7 +190,7 @@ func (l *richLibrary) expected() arrivals {
 	for n, one := range all {
 		for _, other := range all[n+1:] {
 			by := one
-			if one == metadata.FromStorage { // which keeps nothing
+			if one == metadata.FromStorage { // which a directory does not have
 				by = other
 			}
 			a := arrival{Attributes: named("title", "said by "+string(by))}
@@ -200,7 +200,7 @@ func (l *richLibrary) expected() arrivals {
 	return want
 }
 
-// expectedOfBucket is what arrives of it in a bucket.
+// expectedOfBucket returns the assets that a migration of the library from a bucket creates.
 func (l *richLibrary) expectedOfBucket() arrivals {
 	want := l.expected()
 	for place, a := range want {
@@ -214,7 +214,7 @@ func (l *richLibrary) expectedOfBucket() arrivals {
 	return want
 }
 
-// writes counts the requests since the last time that may have changed something, by method.
+// writes counts the requests since the last call that may have changed something, by method.
 func (s *service) writes() map[string]int {
 	n := map[string]int{}
 	for _, r := range s.drain() {
@@ -225,7 +225,7 @@ func (s *service) writes() map[string]int {
 	return n
 }
 
-// wantWrites checks how many requests since the last time may have changed something.
+// wantWrites checks the number of requests since the last check that may have changed something.
 func (s *service) wantWrites(t *testing.T, how string, want map[string]int) {
 	t.Helper()
 	if diff := cmp.Diff(want, s.writes()); diff != "" {
@@ -233,7 +233,7 @@ func (s *service) wantWrites(t *testing.T, how string, want map[string]int) {
 	}
 }
 
-// wantArrived checks that a service has what is expected, and nothing else.
+// wantArrived checks that a service has the wanted assets and no others.
 func wantArrived(t *testing.T, s *service, want arrivals) {
 	t.Helper()
 	if diff := cmp.Diff(want, arrivedAt(t, s)); diff != "" {
@@ -241,10 +241,11 @@ func wantArrived(t *testing.T, s *service, want arrivals) {
 	}
 }
 
-// nothing are no writes.
+// nothing returns the counts of a run that changes nothing.
 func nothing() map[string]int { return map[string]int{} }
 
-// Whatever describes an object arrives, wherever it is; and what is changed there follows.
+// The test verifies that a migration from a directory copies metadata from every metadata source,
+// and that a sync copies later changes of the metadata.
 func TestEverythingArrivesFromADirectory(t *testing.T) {
 	l, s, dir := newRichLibrary(), startService(t, sandbox.Options{}), t.TempDir()
 	l.write(t, dir)
@@ -252,10 +253,10 @@ func TestEverythingArrivesFromADirectory(t *testing.T) {
 		t.Helper()
 		return assetferry(t, dir, s.variables(), append(args, "lib", "--metadata", "table.csv")...).must(t, want)
 	}
-	ferry(exit.CodeItems, "plan") // of which one cannot be read
+	ferry(exit.CodeItems, "plan") // one sidecar cannot be read
 	s.wantWrites(t, "plan", nothing())
 	p := assetferry(t, dir, s.variables(), "migrate", "lib", "--metadata", "table.csv")
-	all := p.must(t, exit.CodeItems) // rules ask for what describes it where an object goes, and of one that cannot be read
+	all := p.must(t, exit.CodeItems) // rules that place objects need the metadata, so a sidecar that cannot be read is an error
 	all += p.stderr.String() + assetferry(t, dir, s.variables(), "report").must(t, exit.CodeDone)
 	for _, message := range []string{
 		"failed    agency/bad.jpg: sidecar agency/bad.jpg.json was not read: line 3, column 12: ",
@@ -291,8 +292,8 @@ func TestEverythingArrivesFromADirectory(t *testing.T) {
 	exported(t, s, dir, want)
 }
 
-// exported exports everything and brings it into an empty environment, once from the files
-// and once from one environment to the other.
+// exported verifies that an export, and a migration from one environment to another, copy all
+// assets with their metadata to an empty environment.
 func exported(t *testing.T, from *service, dir string, want arrivals) {
 	t.Helper()
 	const byTemplate = "mapping:\n  rules:\n    - use: export\n"
@@ -317,8 +318,8 @@ func exported(t *testing.T, from *service, dir string, want arrivals) {
 	})
 }
 
-// again migrates to an empty environment, where the same has to arrive, and nothing more
-// when it is done again.
+// again migrates to an empty environment. It verifies that the same assets are created, and that
+// further runs change nothing.
 func again(t *testing.T, to *service, dir string, env []string, source string, want arrivals) {
 	t.Helper()
 	assetferry(t, dir, env, "migrate", source, "--unsupported", "create").must(t, 0)
@@ -329,8 +330,8 @@ func again(t *testing.T, to *service, dir string, env []string, source string, w
 	}
 }
 
-// sameFiles compares two exports: the same files, and in each the same bytes. Sidecars and
-// the manifest say of which environment they are, so that only where they are is compared.
+// sameFiles verifies that two exports contain the same files with the same content. Sidecars and
+// the manifest contain the name of the environment, so only their paths are compared.
 func sameFiles(t *testing.T, one, other string) {
 	t.Helper()
 	a, b := readTree(t, one), readTree(t, other)
@@ -344,7 +345,8 @@ func sameFiles(t *testing.T, one, other string) {
 	}
 }
 
-// The same library in a bucket, with what a bucket keeps with its objects.
+// The test verifies that a migration from a bucket also copies user metadata, headers and tags of
+// objects, and that a sync copies later changes.
 func TestEverythingArrivesFromABucket(t *testing.T) {
 	l, s, dir := newRichLibrary(), startService(t, sandbox.Options{}), t.TempDir()
 	l.write(t, dir)
@@ -385,8 +387,8 @@ func TestEverythingArrivesFromABucket(t *testing.T) {
 	s.wantWrites(t, "sync after that", nothing())
 }
 
-// What a setting leaves out does not come back with what was exported, although it is still
-// embedded in the contents.
+// The test verifies that fields which a setting omits are not restored by a migration of the
+// export, although the content still contains them.
 func TestOmittedFieldsStayOmitted(t *testing.T) {
 	l, s, dir := newRichLibrary(), startService(t, sandbox.Options{}), t.TempDir()
 	l.write(t, dir)
@@ -409,7 +411,8 @@ func TestOmittedFieldsStayOmitted(t *testing.T) {
 	wantArrived(t, asked, embedded)
 }
 
-// Settings decide who is right and what becomes of what is too long.
+// The test verifies the settings for the precedence of metadata sources and for texts that are too
+// long.
 func TestSettingsDecideWhatArrives(t *testing.T) {
 	l := newRichLibrary()
 	long := func(description string) arrivals {
@@ -420,7 +423,7 @@ func TestSettingsDecideWhatArrives(t *testing.T) {
 	for n, one := range all {
 		for _, other := range all[n+1:] {
 			by := other
-			if other == metadata.FromStorage { // which keeps nothing
+			if other == metadata.FromStorage { // which a directory does not have
 				by = one
 			}
 			key := pairOf(one, other)
@@ -434,7 +437,7 @@ func TestSettingsDecideWhatArrives(t *testing.T) {
 		want arrivals
 	}{
 		{"left out", []string{"--include", "long/*", "--on-limit", "skip"}, 0, long("")},
-		{"refused", []string{"--include", "long/*", "--on-limit", "fail"}, 3, arrivals{"Documents/long/long.txt": {Checksum: checksumOf("long")}}}, // and is told as failed
+		{"refused", []string{"--include", "long/*", "--on-limit", "fail"}, 3, arrivals{"Documents/long/long.txt": {Checksum: checksumOf("long")}}}, // and is reported as failed
 		{"turned", []string{"--include", "pairs/*", "--metadata", "table.csv", "--precedence", "exif,iptc,xmp,storage,sidecar,table"}, 0, turned},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"assetferry/internal/metadata/imagetest"
 )
 
-// EXIF is where these fields are kept.
+// Tags of EXIF fields.
 const (
 	exifCaption   = 0x010e
 	exifMake      = 0x010f
@@ -26,14 +26,14 @@ const (
 	exifTitle     = 0x9c9b
 )
 
-// xmpPacket is a packet of XMP with a body.
+// xmpPacket returns an XMP packet with a body.
 func xmpPacket(body string) string {
 	return `<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description rdf:about=""
  xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:photoshop="http://ns.adobe.com/photoshop/1.0/" xmlns:xmp="http://ns.adobe.com/xap/1.0/"
  xmlns:Iptc4xmpCore="http://iptc.org/std/Iptc4xmpCore/1.0/xmlns/">` + "\n" + body + "\n" + `</rdf:Description></rdf:RDF></x:xmpmeta>`
 }
 
-// xmpText is a property of XMP in one language, xmpList one of several values.
+// xmpText returns an XMP property in one language. xmpList returns one with several values.
 func xmpText(name, text string) string {
 	return fmt.Sprintf(`<%s><rdf:Alt><rdf:li xml:lang="x-default">%s</rdf:li></rdf:Alt></%[1]s>`, name, text)
 }
@@ -42,7 +42,7 @@ func xmpList(name string, values ...string) string {
 	return fmt.Sprintf("<%s><rdf:Bag><rdf:li>%s</rdf:li></rdf:Bag></%[1]s>", name, strings.Join(values, "</rdf:li><rdf:li>"))
 }
 
-// The numbers of data sets of IPTC.
+// Data set numbers of IPTC.
 const (
 	iptcTitle    = 5
 	iptcTag      = 25
@@ -54,19 +54,19 @@ const (
 
 func iptcSet(number byte, value string) string { return imagetest.DataSet(2, number, value) }
 
-// iptcUTF8 says of data sets that they are in UTF-8.
+// iptcUTF8 returns the data set that declares the character set UTF-8.
 func iptcUTF8() string { return imagetest.DataSet(1, 90, "\x1b%G") }
 
-// A richLibrary has metadata of every kind: in files, and the same in a bucket.
+// A richLibrary is a library with metadata of every kind, for a directory and for a bucket.
 type richLibrary struct {
 	files  tree
 	table  string                       // CSV
 	lines  string                       // the same as JSON Lines
 	kept   map[string]map[string]string // user metadata in the bucket, by key
-	tagged map[string]string            // tags there
+	tagged map[string]string            // tags of objects in the bucket, by key
 }
 
-// newRichLibrary makes it up.
+// newRichLibrary returns the library.
 func newRichLibrary() *richLibrary {
 	l := &richLibrary{files: tree{}, kept: map[string]map[string]string{}, tagged: map[string]string{}}
 	l.embedded()
@@ -76,7 +76,7 @@ func newRichLibrary() *richLibrary {
 	return l
 }
 
-// embedded adds what describes itself, in every format.
+// embedded adds images with embedded metadata, in every format.
 func (l *richLibrary) embedded() {
 	l.files["shoot/one.jpg"] = string(imagetest.Embedded{
 		EXIF: []imagetest.Entry{
@@ -107,7 +107,7 @@ func (l *richLibrary) embedded() {
 	}.HEIF())
 }
 
-// sidecars adds those of every kind.
+// sidecars adds sidecars of every kind.
 func (l *richLibrary) sidecars() {
 	l.files["scan/page.tiff.yaml"] = "Title: title of the sidecar\nkeywords: [page, Seite ß]\nattributes:\n  Shelf: 12b\n"
 	l.files["web/banner.webp.yml"] = "alt: A banner\ndescription: ''\n"
@@ -125,7 +125,7 @@ func (l *richLibrary) sidecars() {
 	l.files["long/long.txt.json"] = `{"description": "` + strings.Repeat("word ", 300) + `", "kept": "this"}`
 }
 
-// placed adds what rules put elsewhere, and odd names.
+// placed adds objects that rules place elsewhere, and objects with unusual names.
 func (l *richLibrary) placed() {
 	l.files["secret/plans/plan.pdf"] = "a plan"
 	l.files["secret/plans/plan.pdf.json"] = `{"description": "Not for everybody"}`
@@ -147,7 +147,7 @@ func (l *richLibrary) placed() {
 		`{"key": "names/Old Name (1).txt", "description": "Ένα όνομα", "tags": ["one", "two"]}` + "\n"
 }
 
-// pairs adds an object for every two origins, both of which say the title of it.
+// pairs adds an object for each pair of metadata sources. Both contain a title for it.
 func (l *richLibrary) pairs() {
 	all := metadata.Precedence()
 	for n, one := range all {
@@ -179,7 +179,7 @@ func (l *richLibrary) pairs() {
 
 func pairOf(one, other metadata.Source) string { return fmt.Sprintf("pairs/%s and %s.jpg", one, other) }
 
-// arrivingRules are what the library is migrated with.
+// arrivingRules is the configuration for migrations of the library.
 const arrivingRules = `unsupported: create
 mapping:
   rules:
@@ -210,8 +210,8 @@ mapping:
       skip: true
 `
 
-// bucket stores the library in one whose objects were all stored an hour ago, with what
-// only a bucket can keep with them.
+// bucket stores the library in a bucket, with the metadata that only buckets have. All objects are
+// one hour old.
 func (l *richLibrary) bucket(t *testing.T) (*bucket, gofakes3.TimeSourceAdvancer) {
 	t.Helper()
 	clock := gofakes3.FixedTimeSource(time.Now().Add(-time.Hour))
@@ -238,14 +238,14 @@ func (l *richLibrary) put(t *testing.T, b *bucket, key, content string) {
 	}
 }
 
-// write puts the library and what goes with it into a directory.
+// write writes the library, its metadata table and its configuration to a directory.
 func (l *richLibrary) write(t *testing.T, dir string) {
 	t.Helper()
 	l.files.write(t, filepath.Join(dir, "lib"))
 	tree{"assetferry.yaml": arrivingRules, "table.csv": l.table, "table.jsonl": l.lines}.write(t, dir)
 }
 
-// edit replaces something in a file.
+// edit replaces a text in a file.
 func edit(t *testing.T, path, old, new string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -262,7 +262,7 @@ func edit(t *testing.T, path, old, new string) {
 
 func checksumOf(content string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(content))) }
 
-// readTree reads the files below a directory.
+// readTree returns the files below a directory.
 func readTree(t *testing.T, root string) tree {
 	t.Helper()
 	all := tree{}
@@ -284,5 +284,5 @@ func readTree(t *testing.T, root string) tree {
 	return all
 }
 
-// brokenSidecar has a mistake in line 3.
+// brokenSidecar has a syntax error in line 3.
 const brokenSidecar = "{\n  \"description\": \"never\",\n  \"tags\": [,]\n}"

@@ -14,10 +14,10 @@ import (
 	"assetferry/internal/sandbox/fault"
 )
 
-// A testedService is a sandbox that a command is run against.
+// A testedService is a sandbox with helpers to run commands against it.
 type testedService struct{ *service }
 
-// ferry runs a command against it and gives what it printed.
+// ferry runs a command against the service and returns its output, stdout first.
 func (s testedService) ferry(t *testing.T, want int, args ...string) string {
 	t.Helper()
 	c := assetferry(t, t.TempDir(), s.variables(), args...)
@@ -25,7 +25,7 @@ func (s testedService) ferry(t *testing.T, want int, args ...string) string {
 	return c.stdout.String() + c.stderr.String()
 }
 
-// make makes something and gives its ID.
+// make creates an object and returns its ID.
 func (s testedService) make(t *testing.T, path string, body map[string]any) string {
 	t.Helper()
 	text, err := json.Marshal(body)
@@ -49,7 +49,7 @@ func (s testedService) documents(t *testing.T) string {
 	return all[i].ID
 }
 
-// answeringSome is a service that answers some requests with something else.
+// answeringSome returns a wrapper that answers the requests for which to returns true.
 func answeringSome(to func(*http.Request) (answer any, ok bool)) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -59,14 +59,14 @@ func answeringSome(to func(*http.Request) (answer any, ok bool)) func(http.Handl
 				return
 			}
 			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(answer) // who hangs up needs none
+			_ = json.NewEncoder(w).Encode(answer) // a client that closed the connection needs no answer
 		})
 	}
 }
 
-// TestFoldersUnderEveryReading: the list of folders may hold all of them or the tops only,
-// and a folder may be shown without those in it. One that has something in it is kept, and a
-// name is taken only by a folder beside it.
+// The test verifies folder commands against services that list all folders or only the top ones,
+// and that may show a folder without its subfolders. A folder with content is not deleted, and a
+// name is taken only by a folder with the same parent.
 func TestFoldersUnderEveryReading(t *testing.T) {
 	t.Parallel()
 	s := testedService{startService(t, sandbox.Options{})}
@@ -91,7 +91,7 @@ func TestFoldersUnderEveryReading(t *testing.T) {
 		t.Errorf("printed %s", got)
 	}
 	s.ferry(t, exit.CodeError, "assets", "folder", "rename", other, "outer")
-	s.ferry(t, exit.CodeDone, "assets", "folder", "rename", other, "inner") // which is not beside it
+	s.ferry(t, exit.CodeDone, "assets", "folder", "rename", other, "inner") // another parent
 	s.ferry(t, exit.CodeDone, "assets", "folder", "delete", inner, "--yes")
 	places, err := s.places()
 	if want := []string{"Documents", "Documents/inner", "Documents/outer", "Files", "Images"}; err != nil || !slices.Equal(places, want) {
@@ -99,7 +99,8 @@ func TestFoldersUnderEveryReading(t *testing.T) {
 	}
 }
 
-// TestFolderWithAssetsIsKept where the service does not count what is in a folder.
+// The test verifies that a folder with assets is not deleted if the service does not count its
+// assets.
 func TestFolderWithAssetsIsKept(t *testing.T) {
 	t.Parallel()
 	s := testedService{startService(t, sandbox.Options{})}
@@ -124,8 +125,8 @@ func TestFolderWithAssetsIsKept(t *testing.T) {
 	}
 }
 
-// TestQualityThatIsNotTaken: the body of the request is a guess, so a service may answer it
-// and change nothing.
+// The test verifies that a quality that the service accepts but does not store is an error. The
+// body of the request is a guess.
 func TestQualityThatIsNotTaken(t *testing.T) {
 	t.Parallel()
 	s := testedService{startService(t, sandbox.Options{})}
@@ -136,8 +137,8 @@ func TestQualityThatIsNotTaken(t *testing.T) {
 	}
 }
 
-// TestCategoryChangedMeanwhile: an extension that somebody adds between our looks at a
-// category would be dropped with its files, so nothing is sent.
+// The test verifies that no request is sent if another user adds an extension while the command
+// runs: the request would remove that extension, and its files.
 func TestCategoryChangedMeanwhile(t *testing.T) {
 	t.Parallel()
 	s := testedService{startService(t, sandbox.Options{})}
@@ -163,11 +164,11 @@ func TestCategoryChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestCopiesOfMany: of those in a request without an answer nothing is known, those before it
-// are done, and what comes after it is not sent.
+// The test verifies the results after a lost answer: copies in earlier requests are done, those in
+// that request are unconfirmed, and later ones are not sent.
 func TestCopiesOfMany(t *testing.T) {
 	t.Parallel()
-	const copyBatch = 50 // in a request
+	const copyBatch = 50 // per request
 	rule, err := fault.Parse("POST /assets/copy drop=after once=2")
 	if err != nil {
 		t.Fatal(err)

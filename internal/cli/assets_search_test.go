@@ -16,15 +16,15 @@ import (
 	"assetferry/internal/sandbox"
 )
 
-// TestSearchSince asks a service that does not know the date filter: what is older is left
-// out nevertheless, page after page, and only what is shown counts for --limit.
+// The test verifies a search against a service that ignores the date filter: the command omits
+// older assets on every page, and --limit counts only the assets that are shown.
 func TestSearchSince(t *testing.T) {
 	t.Parallel()
 	var day atomic.Int64
 	noon := func() time.Time { return time.Date(2026, 3, int(day.Load()), 12, 0, 0, 0, time.UTC) }
 	s := startService(t, sandbox.Options{Now: noon})
 	var want []string
-	for i := range 60 { // more than a page
+	for i := range 60 { // more than one page
 		day.Store(int64(1 + i%2*10))
 		s.skew = time.Until(noon())
 		name := fmt.Sprintf("%02d.txt", i)
@@ -63,7 +63,7 @@ func TestSearchSince(t *testing.T) {
 	}
 }
 
-// withoutDateFilter is a service that ignores the filter for times.
+// withoutDateFilter wraps a service to ignore date filters.
 func withoutDateFilter(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/search" {

@@ -19,7 +19,7 @@ import (
 	_ "golang.org/x/image/webp"
 )
 
-// cmdID sets a variable to the ID of the asset at a place: id NAME PLACE
+// cmdID sets a variable to the ID of the asset at a path: id NAME PLACE
 func cmdID(ts *testscript.TestScript, _ bool, args []string) {
 	all, err := serviceOf(ts).assets()
 	ts.Check(err)
@@ -32,7 +32,8 @@ func cmdID(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("there is no asset at %s", args[1])
 }
 
-// cmdDuplicateFolder makes another folder of a name in a category: duplicate-folder CATEGORY FOLDER
+// cmdDuplicateFolder adds another folder with the same name to a category: duplicate-folder
+// CATEGORY FOLDER
 func cmdDuplicateFolder(ts *testscript.TestScript, _ bool, args []string) {
 	s := serviceOf(ts)
 	all, err := s.structure()
@@ -44,8 +45,8 @@ func cmdDuplicateFolder(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cmdPicture makes an image of a size, a JPEG if that is its extension and else a PNG:
-// picture NAME WIDTH HEIGHT
+// cmdPicture writes an image of a size, as JPEG or PNG according to its extension: picture NAME
+// WIDTH HEIGHT
 func cmdPicture(ts *testscript.TestScript, _ bool, args []string) {
 	width, err := strconv.Atoi(args[1])
 	ts.Check(err)
@@ -62,8 +63,7 @@ func cmdPicture(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(errors.Join(err, f.Close()))
 }
 
-// cmdShot makes a JPEG with a packet of XMP in it, and in the name of a camera: shot NAME
-// PACKET
+// cmdShot writes a JPEG with an XMP packet and a camera name in its EXIF: shot NAME PACKET
 func cmdShot(ts *testscript.TestScript, _ bool, args []string) {
 	const exifMake, exifModel = 0x010f, 0x0110
 	jpeg := imagetest.Embedded{
@@ -73,7 +73,7 @@ func cmdShot(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), jpeg, 0o600))
 }
 
-// cmdSize prints the format and the size of a picture: size FILE
+// cmdSize prints the format and the size of an image: size FILE
 func cmdSize(ts *testscript.TestScript, _ bool, args []string) {
 	c, format, err := image.DecodeConfig(strings.NewReader(ts.ReadFile(args[0])))
 	ts.Check(err)

@@ -19,15 +19,15 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// A bucket is one in a server of S3 in the process of the test.
+// A bucket is an S3 bucket on a server in the process of the test.
 type bucket struct {
 	name    string
 	backend *s3mem.Backend
 	server  *httptest.Server
 
 	mu     sync.Mutex
-	tags   map[string]string               // by key, as the answer has them; of others they are refused
-	answer func(http.Handler) http.Handler // put around the server
+	tags   map[string]string               // answers to requests for tags, by key; requests for others are denied
+	answer func(http.Handler) http.Handler // wraps the server; may be nil
 }
 
 func newBucket(name string, options ...s3mem.Option) (*bucket, error) {
@@ -41,7 +41,7 @@ func newBucket(name string, options ...s3mem.Option) (*bucket, error) {
 		answer, tags := b.answer, b.tags[strings.TrimPrefix(r.URL.Path, "/"+name+"/")]
 		b.mu.Unlock()
 		h := inner
-		if r.URL.Query().Has("tagging") { // which the server does not know
+		if r.URL.Query().Has("tagging") { // the server does not support tags
 			h = tagging(tags)
 		}
 		if answer != nil {
@@ -52,7 +52,7 @@ func newBucket(name string, options ...s3mem.Option) (*bucket, error) {
 	return b, nil
 }
 
-// tagging answers with tags, or refuses to if there are none.
+// tagging answers with tags, or with an access error if there are none.
 func tagging(tags string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if tags == "" {
@@ -78,7 +78,7 @@ func (b *bucket) put(key, content string) error {
 	return err
 }
 
-// putTree stores the files below a directory.
+// putTree stores the files below a directory as objects.
 func (b *bucket) putTree(root string) error {
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -97,24 +97,24 @@ func (b *bucket) putTree(root string) error {
 	})
 }
 
-// wrap puts something around the server.
+// wrap replaces the handler that wraps the server.
 func (b *bucket) wrap(f func(http.Handler) http.Handler) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.answer = f
 }
 
-// withoutAWS keeps credentials of the machine out of a test.
+// withoutAWS returns variables that hide the AWS credentials of the machine.
 func withoutAWS() []string {
 	return []string{"AWS_EC2_METADATA_DISABLED=true", "AWS_CONFIG_FILE=" + os.DevNull, "AWS_SHARED_CREDENTIALS_FILE=" + os.DevNull}
 }
 
-// variables are the environment of a client, besides its credentials.
+// variables returns the environment variables of a client, without credentials.
 func (b *bucket) variables() []string {
 	return append(withoutAWS(), "ASSETFERRY_S3_ENDPOINT="+b.server.URL)
 }
 
-// cmdStored stores an object anew in the bucket, with headers and perhaps a tag:
+// cmdStored stores a new version of an object in the bucket, with headers and optional tags:
 //
 //	stored KEY FILE NAME=VALUE... [tag:NAME=VALUE]
 func cmdStored(ts *testscript.TestScript, _ bool, args []string) {
@@ -133,7 +133,7 @@ func cmdStored(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 }
 
-// tag gives an object the tags that are named, each with its value.
+// tag sets the tags of an object, given as pairs of names and values.
 func (b *bucket) tag(key string, pairs ...string) {
 	var set strings.Builder
 	for pair := range slices.Chunk(pairs, 2) {
@@ -147,8 +147,8 @@ func (b *bucket) tag(key string, pairs ...string) {
 	b.tags[key] = "<Tagging><TagSet>" + set.String() + "</TagSet></Tagging>"
 }
 
-// cmdBucket starts a server of S3 with one bucket that holds the files of a directory,
-// and points the script at it. What is empty and ends with a slash is stored, too:
+// cmdBucket starts an S3 server with one bucket that contains the files of a directory, and points
+// the script at it. It also stores an empty object for each KEY, such as "folder/":
 //
 //	bucket NAME DIR [KEY...]
 func cmdBucket(ts *testscript.TestScript, _ bool, args []string) {

@@ -19,11 +19,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestHelpFits shows every help on a terminal of the usual width.
+// The test verifies that every help text fits on a terminal of 80 columns.
 func TestHelpFits(t *testing.T) {
 	var check func(*cobra.Command)
 	check = func(c *cobra.Command) {
-		if c.Name() == "completion" { // its text is cobra's
+		if c.Name() == "completion" { // cobra writes its text
 			return
 		}
 		var text strings.Builder
@@ -44,7 +44,7 @@ func TestHelpFits(t *testing.T) {
 	check(rootCommand(f))
 }
 
-// TestGroups has the help list every command by what it is for.
+// The test verifies that the help lists every command in a group.
 func TestGroups(t *testing.T) {
 	f := command.New(command.Environment{Stdout: io.Discard, Stderr: io.Discard}, false)
 	for _, c := range rootCommand(f).Commands() {
@@ -54,7 +54,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestTopicsWithNamesOfCommands: help shows the topic, and the name runs the command.
+// The test verifies that help shows the topic if a command has the same name, and that the name
+// alone runs the command.
 func TestTopicsWithNamesOfCommands(t *testing.T) {
 	for name, text := range helpTopics(t) {
 		var shown strings.Builder
@@ -73,7 +74,7 @@ func TestTopicsWithNamesOfCommands(t *testing.T) {
 	}
 }
 
-// The page about JSON lists every class that an error may have.
+// The test verifies that help json lists every class of errors.
 func TestClassesAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("help/json.txt")
 	if err != nil {
@@ -87,8 +88,7 @@ func TestClassesAreDocumented(t *testing.T) {
 	}
 }
 
-// TestValues holds the values that shells offer, and that help shows, against
-// those that are taken.
+// The test verifies that the values in completions and in the help are the accepted ones.
 func TestValues(t *testing.T) {
 	none := func(string) (string, bool) { return "", false }
 	t.Chdir(t.TempDir())
@@ -112,8 +112,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestSilentService makes the first contact, which gives up within ten seconds, and nothing
-// else where somebody listens and never answers.
+// The test verifies that the first contact ends after ten seconds if a server accepts connections
+// but never answers.
 func TestSilentService(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -12,9 +12,9 @@ import (
 	"assetferry/sources/ckfinder/ckfindertest"
 )
 
-// cmdConnector serves a directory as a CKFinder connector: its folders at the top are the
-// resource types, and the variables CONNECTOR and SOURCE say where it is. Further words
-// change it:
+// cmdConnector serves a directory as a CKFinder connector. The folders at the top are the resource
+// types. It sets the variables CONNECTOR and SOURCE to the URL. More arguments change the
+// connector:
 //
 //	connector dir [session=NAME] [login-page]
 //	connector break 'GetFiles Images/a/' 103
@@ -51,7 +51,7 @@ func cmdConnector(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("SOURCE", "ckfinder+"+c.URL)
 }
 
-// serveConnector serves a directory.
+// serveConnector serves a directory as a connector.
 func serveConnector(dir string) (*ckfindertest.Connector, func(), error) {
 	top, err := os.ReadDir(dir)
 	if err != nil {
@@ -75,7 +75,7 @@ func serveConnector(dir string) (*ckfindertest.Connector, func(), error) {
 	return c, stop, err
 }
 
-// startConnector serves a directory for a test, to those who have a session.
+// startConnector serves a directory for a test, to clients with a session.
 func startConnector(t *testing.T, dir, session string) *ckfindertest.Connector {
 	t.Helper()
 	c, stop, err := serveConnector(dir)

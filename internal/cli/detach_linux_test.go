@@ -18,8 +18,8 @@ import (
 	"assetferry/internal/sandbox/tokens"
 )
 
-// TestSandboxOutlivesCtrlC types at an interactive shell: the README's line, Ctrl-C and
-// Ctrl-\ at the idle prompt, and sandbox stop. In the foreground Ctrl-C ends it.
+// The test verifies that Ctrl-C and Ctrl-\ at the prompt of an interactive shell do not end a
+// sandbox in the background, but that sandbox stop does. In the foreground Ctrl-C ends it.
 func TestSandboxOutlivesCtrlC(t *testing.T) {
 	t.Parallel()
 	for _, shell := range [][]string{{"bash", "--norc", "--noprofile", "-i"}, {"bash", "--norc", "--noprofile", "-i", "+m"}, {"dash", "-i"}} {
@@ -32,7 +32,7 @@ func TestSandboxOutlivesCtrlC(t *testing.T) {
 			s.enter(`eval "$(assetferry sandbox --data data --no-ai --listen ` + quietLoopback(3) + `:0 2>log &)"; echo >began`)
 			s.await("began", "")
 			c := controlIn(t, dir)
-			t.Cleanup(func() { // if it fails before the end
+			t.Cleanup(func() { // for a test that fails early
 				ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 				defer cancel()
 				_ = c.Stop(ctx)
@@ -61,7 +61,7 @@ func TestSandboxOutlivesCtrlC(t *testing.T) {
 	}
 }
 
-// controlIn reads where the sandbox of a folder listens.
+// controlIn returns the access to the sandbox in a folder, for orders.
 func controlIn(t *testing.T, dir string) sandbox.Control {
 	t.Helper()
 	c, err := tokens.LoadCredentials(filepath.Join(dir, "data"))
@@ -79,7 +79,7 @@ func controlIn(t *testing.T, dir string) sandbox.Control {
 	return sandbox.Control{URL: "http://" + ports.Assets, Key: c.AccessKey, Now: time.Now}
 }
 
-// A typist types at a shell on a terminal of its own.
+// A typist types in a shell on its own terminal.
 type typist struct {
 	*testing.T
 	dir      string
@@ -113,7 +113,7 @@ func typeAt(t *testing.T, dir string, shell []string) *typist {
 	}
 	_ = line.Close()
 	s := &typist{t, dir, terminal, c}
-	go func() { // a shell whose terminal is full waits
+	go func() { // a shell blocks if its terminal is not read
 		for b := make([]byte, 4096); ; {
 			if _, err := terminal.Read(b); err != nil {
 				return
@@ -135,8 +135,7 @@ func (s *typist) enter(line string) {
 	}
 }
 
-// press presses a key. A terminal may throw away what is typed right after one that ends
-// programs.
+// press presses a key. A terminal may discard input right after a key that interrupts programs.
 func (s *typist) press(key byte) {
 	s.Helper()
 	if _, err := s.terminal.Write([]byte{key}); err != nil {
@@ -144,7 +143,7 @@ func (s *typist) press(key byte) {
 	}
 }
 
-// await waits until there is a file, and types a line again and again until then.
+// await types a line repeatedly until a file exists.
 func (s *typist) await(name, line string) {
 	s.Helper()
 	n := 0
@@ -158,7 +157,7 @@ func (s *typist) await(name, line string) {
 	})
 }
 
-// until waits until something is so.
+// until waits until a condition is true.
 func (s *typist) until(what string, is func() bool) {
 	s.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); !is(); time.Sleep(20 * time.Millisecond) {

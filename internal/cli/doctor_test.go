@@ -13,8 +13,8 @@ import (
 	"assetferry/internal/sandbox/sandboxtest"
 )
 
-// cmdDiagnosis prints what doctor found to be other than ok, or all of it, without what
-// differs from run to run and from machine to machine, and with each text on one line:
+// cmdDiagnosis prints the checks of doctor that are not ok, or all checks, without text that
+// differs between runs or machines, and with each text on one line:
 //
 //	diagnosis [all]
 func cmdDiagnosis(ts *testscript.TestScript, _ bool, args []string) {
@@ -45,18 +45,18 @@ func cmdDiagnosis(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cmdNewer makes a state database look as if a later version had made it.
+// cmdNewer gives a state database the version of a later assetferry.
 func cmdNewer(ts *testscript.TestScript, _ bool, args []string) {
 	f, err := os.OpenFile(ts.MkAbs(args[0]), os.O_WRONLY, 0)
 	ts.Check(err)
-	const userVersion = 60 // its offset in a file of SQLite
+	const userVersion = 60 // offset in a SQLite file
 	_, err = f.WriteAt(binary.BigEndian.AppendUint32(nil, 99), userVersion)
 	ts.Check(err)
 	ts.Check(f.Close())
-	ts.Check(os.Remove(ts.MkAbs(args[0]) + ".sums")) // the newer version would have those of its own
+	ts.Check(os.Remove(ts.MkAbs(args[0]) + ".sums")) // a newer version would have written its own checksums
 }
 
-// cmdToken writes a token, whose claims may be changed by JSON: token FILE ROLE [CLAIMS]
+// cmdToken writes a token; CLAIMS are JSON that replaces its claims: token FILE ROLE [CLAIMS]
 func cmdToken(ts *testscript.TestScript, _ bool, args []string) {
 	s := serviceOf(ts)
 	claims := sandboxtest.Claims(s.env, args[1])

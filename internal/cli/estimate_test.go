@@ -11,8 +11,8 @@ import (
 	"assetferry/internal/sandbox"
 )
 
-// TestEstimateOfRequests compares the estimate of a plan with the requests of the migration: uploads,
-// adoptions, a new category and new folders, in new, known and existing places.
+// The test verifies that the estimate of a plan matches the number of requests of the migration,
+// for uploads, adoptions, a new category, and new folders in new, known and existing places.
 func TestEstimateOfRequests(t *testing.T) {
 	s := startService(t, sandbox.Options{})
 	dir := t.TempDir()

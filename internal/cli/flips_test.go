@@ -20,12 +20,12 @@ import (
 
 var flipsFlag = flag.Int("flips", longtest.Size(3, 8), "how many bits TestFlips flips, each in a state database of its own")
 
-// TestFlips flips a bit in the files of a state database, while nobody has it: one that was
-// closed, or whose owner was killed. The next run is refused, with the reason and a
-// way out, and has sent nothing; or it ends with a destination that is equal to the source.
-// The way out leads there, too. The long form is
+// The test flips one bit in a file of a state database that no process has open: one that was
+// closed, or whose process was killed. It verifies that the next run sends nothing and shows the
+// reason and a remedy, or that it ends with a destination equal to the source. The remedy must
+// work, too. The long form is
 //
-//	go test ./internal/cli -run TestFlips -flips 300 -timeout 60m -v
+//	go test ./cli -run TestFlips -flips 300 -timeout 60m -v
 func TestFlips(t *testing.T) {
 	t.Parallel()
 	seed := seedtest.Seed(t)
@@ -45,7 +45,7 @@ func TestFlips(t *testing.T) {
 	t.Logf("%v", seen)
 }
 
-// flipOne flips one bit, and tells what became of it.
+// flipOne flips one bit, and returns a short name of the result.
 func flipOne(t *testing.T, dice *rand.Rand, killed bool) (became string) {
 	dir := t.TempDir()
 	files := smallTree(24)
@@ -94,11 +94,12 @@ func flipOne(t *testing.T, dice *rand.Rand, killed bool) (became string) {
 	return became
 }
 
-// flipBit flips a bit in one of the files of a state database.
+// flipBit flips a random bit in one of the files of a state database, and returns the file and the
+// offset.
 func flipBit(t *testing.T, dice *rand.Rand, statePath string) (what string) {
 	t.Helper()
 	for {
-		name := statePath + [...]string{"", "", "", "-wal", ".lock", ".sums"}[dice.IntN(6)] // the database has the most
+		name := statePath + [...]string{"", "", "", "-wal", ".lock", ".sums"}[dice.IntN(6)] // most often in the database
 		content, err := os.ReadFile(name)
 		if err != nil || len(content) == 0 {
 			continue
@@ -112,7 +113,7 @@ func flipBit(t *testing.T, dice *rand.Rand, statePath string) (what string) {
 	}
 }
 
-// checkRefusal expects a reason, a way out, and that nothing was changed.
+// checkRefusal verifies that an error has a reason and a remedy, and that the run changed nothing.
 func checkRefusal(t *testing.T, s *service, p *process, what string) {
 	t.Helper()
 	said := p.stderr.String()
@@ -126,8 +127,8 @@ func checkRefusal(t *testing.T, s *service, p *process, what string) {
 	}
 }
 
-// takeWayOut does as help state says: the backup in the place of the damaged file, taken
-// over, and the same command again.
+// takeWayOut follows help state: it replaces the damaged file by the backup, runs state takeover,
+// and repeats the command.
 func takeWayOut(t *testing.T, ferry func(args ...string) *process, statePath string, sync []string) {
 	t.Helper()
 	backup, err := os.ReadFile(statePath + ".backup")

@@ -18,13 +18,13 @@ import (
 // markerWords returns words that runs process, and the kinds of data that the help lists for them.
 func markerWords() map[string]string {
 	return map[string]string{
-		"CaptionWord": "metadata", "CreatorWord": "metadata", "CreditWord": "metadata", "TagWord": "metadata", "-47.12": "metadata", // no time reads so
+		"CaptionWord": "metadata", "CreatorWord": "metadata", "CreditWord": "metadata", "TagWord": "metadata", "-47.12": "metadata", // which no timestamp contains
 		"FolderWord": "names", "NameWord": "names", "127.0.0.1": "URLs",
 	}
 }
 
-// What a run over images with metadata leaves behind is of the kinds that the help names:
-// metadata is in no column of another kind, and never in a log file.
+// The test verifies that the help names all kinds of data that a run leaves for images with
+// metadata: no column of another kind and no log file contains metadata.
 func TestRunsLeaveWhatTheHelpNames(t *testing.T) {
 	dir := t.TempDir()
 	xmp := `<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description
@@ -67,7 +67,7 @@ func TestRunsLeaveWhatTheHelpNames(t *testing.T) {
 		}
 		for _, column := range in {
 			table, name, _ := strings.Cut(column, ".")
-			if table == "former" { // what a receipt and an asset were, with all of it
+			if table == "former" { // snapshots of receipts and assets, with all fields
 				continue
 			}
 			i := slices.IndexFunc(kinds, func(k holdings.Kind) bool { return k.Has(table, name) })
@@ -84,7 +84,7 @@ func TestRunsLeaveWhatTheHelpNames(t *testing.T) {
 	}
 }
 
-// columnsWith gives the columns that have one of the words somewhere, by word.
+// columnsWith returns the columns that contain one of the words, by word.
 func columnsWith(t *testing.T, path string) map[string][]string {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")

@@ -14,7 +14,7 @@ import (
 	"assetferry/internal/test/holdings"
 )
 
-// topicWords is the text of a help topic with all white space alike.
+// topicWords returns the text of a help topic with normalised white space.
 func topicWords(t *testing.T, name string) string {
 	t.Helper()
 	text, err := helpTexts.ReadFile("help/" + name + ".txt")
@@ -24,7 +24,7 @@ func topicWords(t *testing.T, name string) string {
 	return strings.Join(strings.Fields(string(text)), " ")
 }
 
-// The help names every kind of data that the state database holds.
+// The test verifies that the help names every kind of data in the state database.
 func TestHelpNamesWhatTheStateHolds(t *testing.T) {
 	for _, topic := range []string{"security", "state"} {
 		text := strings.ToLower(topicWords(t, topic))
@@ -36,7 +36,7 @@ func TestHelpNamesWhatTheStateHolds(t *testing.T) {
 	}
 }
 
-// logFields are the fields of log records, by what the help says that a log file holds.
+// logFields returns the fields of log records by their kind in the help.
 func logFields() map[string][]string {
 	return map[string][]string{
 		"names of files and folders":                     {"key", "path", "folder", "first", "file"},
@@ -49,7 +49,7 @@ func logFields() map[string][]string {
 	}
 }
 
-// Every field that is logged anywhere is of a kind that the help names.
+// The test verifies that the help names the kind of every field in log records.
 func TestHelpNamesWhatTheLogHolds(t *testing.T) {
 	text := topicWords(t, "security")
 	known := map[string]bool{}
@@ -77,8 +77,8 @@ func TestHelpNamesWhatTheLogHolds(t *testing.T) {
 	}
 }
 
-// logged finds the fields of log records in the code below a folder: what is named in calls
-// of the methods of a logger, after a message.
+// logged finds the fields of log records in the code below a folder: the names after the message in
+// calls of a logger.
 func logged(t *testing.T, root string, found func(at token.Position, field string)) {
 	t.Helper()
 	files := token.NewFileSet()
@@ -114,7 +114,7 @@ func logged(t *testing.T, root string, found func(at token.Position, field strin
 	}
 }
 
-// stringLiteral is the value of a string in the code, "" for anything else.
+// stringLiteral returns the value of a string literal, or "" for other expressions.
 func stringLiteral(e ast.Expr) string {
 	if lit, is := e.(*ast.BasicLit); is && lit.Kind == token.STRING {
 		text, _ := strconv.Unquote(lit.Value)

@@ -14,7 +14,7 @@ import (
 	"assetferry/internal/config"
 )
 
-// An expecting writer says when something has been written.
+// An expecting writer signals when a text has been written.
 type expecting struct {
 	bytes.Buffer
 	want string
@@ -30,7 +30,7 @@ func (e *expecting) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// askInit runs init as on a terminal.
+// askInit runs init with a terminal.
 func askInit(ctx context.Context, t *testing.T, stdin io.Reader, stderr io.Writer) error {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -45,7 +45,7 @@ func askInit(ctx context.Context, t *testing.T, stdin io.Reader, stderr io.Write
 
 func TestInitInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	stdin, typed := io.Pipe() // where nothing more is typed
+	stdin, typed := io.Pipe() // without further input
 	defer typed.Close()
 	go func() { _, _ = io.WriteString(typed, "https://api.ckbox.io\n") }()
 	stderr := &expecting{want: "Environment ID: ", seen: func() { cancel(exit.ErrInterrupted) }}
@@ -57,7 +57,7 @@ func TestInitInterrupted(t *testing.T) {
 	}
 }
 
-// TestInitWithoutAService asks only what a rehearsal needs.
+// The test verifies that init without a service asks only the questions that a sandbox needs.
 func TestInitWithoutAService(t *testing.T) {
 	stderr := &expecting{}
 	if err := askInit(t.Context(), t, strings.NewReader("sandbox\ns3://photos/2024\n\n\n\n\ncreate\n"), stderr); err != nil {
@@ -72,7 +72,7 @@ func TestInitWithoutAService(t *testing.T) {
 	}
 }
 
-// TestInitExplainsEverySetting needs a meaning of every setting from the help.
+// The test verifies that init finds a meaning for every setting in the help.
 func TestInitExplainsEverySetting(t *testing.T) {
 	root := rootCommand(command.New(command.Environment{Stdout: io.Discard, Stderr: io.Discard}, false))
 	for _, k := range config.Keys() {

@@ -279,8 +279,8 @@ func wrapped(indent, text string) string {
 	return b.String() + line + "\n"
 }
 
-// TestJSONTopicListsCodes holds the codes in the topic against those of the program. After a change
-// of codes or messages, -update writes the list.
+// TestJSONTopicListsCodes verifies that the topic lists the codes of the program. After a change of
+// codes or messages, -update writes the list.
 func TestJSONTopicListsCodes(t *testing.T) {
 	text, err := os.ReadFile(jsonTopic)
 	if err != nil {
@@ -306,8 +306,8 @@ func TestJSONTopicListsCodes(t *testing.T) {
 	}
 }
 
-// TestErrorClassesAreCodes holds the form of the classes of errors, which TestClassesAreDocumented
-// compares with the topic.
+// TestErrorClassesAreCodes verifies the form of the classes of errors. TestClassesAreDocumented
+// compares them with the topic.
 func TestErrorClassesAreCodes(t *testing.T) {
 	for code, class := range exit.Classes {
 		if strings.ContainsAny(class, "- ") {

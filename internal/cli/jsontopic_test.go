@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// eventTypes reads from the source of package event which structs are events, by the name
-// of the event, and all of its structs, by their own.
+// eventTypes reads the source of package event. It returns the structs that are events, by the name
+// of the event, and all structs by their names.
 func eventTypes(t *testing.T) (events map[string]string, structs map[string]*ast.StructType) {
 	t.Helper()
 	files, err := filepath.Glob("../event/*.go")
@@ -46,8 +46,8 @@ func eventTypes(t *testing.T) (events map[string]string, structs map[string]*ast
 	return events, structs
 }
 
-// fieldsIn are the fields of a struct as JSON has them, those of structs in it included,
-// and whether they may be missing.
+// fieldsIn returns the JSON names of the fields of a struct and of its embedded structs, and
+// whether they may be missing.
 func fieldsIn(t *testing.T, structs map[string]*ast.StructType, name string) map[string]bool {
 	t.Helper()
 	fields := map[string]bool{}
@@ -66,7 +66,7 @@ func fieldsIn(t *testing.T, structs map[string]*ast.StructType, name string) map
 				return true
 			}
 			for field, missing := range fieldsIn(t, structs, id.Name) {
-				fields[field] = missing || f.Tag == nil // what is embedded is there as a whole or not at all
+				fields[field] = missing || f.Tag == nil // an embedded struct is written completely or not at all
 			}
 			return true
 		})
@@ -74,8 +74,8 @@ func fieldsIn(t *testing.T, structs map[string]*ast.StructType, name string) map
 	return fields
 }
 
-// TestJSONTopic holds the topic against the structs: each event has its part, and in it
-// is each field, marked where it may be missing.
+// The test verifies that the topic describes each event with all of its fields, and marks the
+// fields that may be missing.
 func TestJSONTopic(t *testing.T) {
 	events, structs := eventTypes(t)
 	text := helpTopics(t)["json"]

@@ -19,18 +19,18 @@ import (
 	"assetferry/internal/test/seedtest"
 )
 
-// TestKill kills a migration five times at moments chosen at random and lets it
-// go on each time: nothing may be missing in the end, and nothing twice.
+// TestKill kills a migration five times at random moments and resumes it each time. It verifies
+// that at the end no file is missing and none exists twice.
 func TestKill(t *testing.T) { testKill(t, "migrate", "src") }
 
-// TestKillApply is the same with a plan that was approved.
+// TestKillApply does the same with an approved plan.
 func TestKillApply(t *testing.T) { testKill(t, "apply", "PLAN.jsonl", "--hash") }
 
 func testKill(t *testing.T, what ...string) {
 	t.Parallel()
 	const kills = 5
 	dice := seedtest.Rand(t)
-	files := smallTree(400) // more than are sent by then: see killAtRequest and killAtOutcome
+	files := smallTree(400) // more than the kills let through: see killAtRequest and killAtOutcome
 	dir := t.TempDir()
 	files.write(t, dir+"/src")
 	s := startService(t, sandbox.Options{Latency: 10 * time.Millisecond})
@@ -80,12 +80,12 @@ func testKill(t *testing.T, what ...string) {
 
 func isUnsafe(r *http.Request) bool { return r.Method != http.MethodGet && r.Method != http.MethodHead }
 
-// A watched service tells of each request before it is answered.
+// A watched service calls a function with each request before the answer.
 type watched interface{ onRequest(func(*http.Request)) }
 
-// killAtRequest kills a process when its nth request of a kind arrives: whether it
-// is carried out is then unknown. Those after it get no answer before that, so that the
-// process cannot be done, however late it is killed.
+// killAtRequest kills a process when its nth request of a kind arrives, so that the process cannot
+// know its result. Later requests of that kind get no answer before the kill, so the process cannot
+// finish first.
 func killAtRequest(t *testing.T, s watched, p *process, n int, counts func(*http.Request) bool) {
 	t.Helper()
 	arrived, killed := make(chan struct{}), make(chan struct{})
@@ -121,8 +121,8 @@ func killAtRequest(t *testing.T, s watched, p *process, n int, counts func(*http
 	}
 }
 
-// killAtOutcome kills a process once it has told n outcomes. Until then it gets answers to
-// some more uploads than these, and not to all that it may have to send.
+// killAtOutcome kills a process after it has printed n outcomes. The service answers only some more
+// uploads until then, so the process cannot finish first.
 func killAtOutcome(t *testing.T, s *service, p *process, n int) {
 	t.Helper()
 	g := hold(s, n+40)
@@ -142,14 +142,14 @@ func killAtOutcome(t *testing.T, s *service, p *process, n int) {
 	}
 }
 
-// A gate holds unsafe requests at the service until it is opened.
+// A gate holds uploads at the service until it is opened.
 type gate struct {
-	reached chan struct{} // the first has arrived
+	reached chan struct{} // closed when the first held request arrives
 	open    chan struct{}
 	once    sync.Once
 }
 
-// hold puts a gate before the service, which lets the first few uploads pass.
+// hold puts a gate in front of the service. The first uploads pass it.
 func hold(s *service, pass int) *gate {
 	g := &gate{reached: make(chan struct{}), open: make(chan struct{})}
 	var mu sync.Mutex
@@ -169,8 +169,8 @@ func hold(s *service, pass int) *gate {
 	return g
 }
 
-// TestTwoAtOnce starts a second migration while the first is in the middle of
-// its work: the second is refused, and the first is not disturbed.
+// The test verifies that a second migration is refused while the first one runs, and that the first
+// one succeeds.
 func TestTwoAtOnce(t *testing.T) {
 	t.Parallel()
 	files := smallTree(20)
@@ -198,8 +198,8 @@ func TestTwoAtOnce(t *testing.T) {
 	files.check(t, s)
 }
 
-// TestInterrupt interrupts a migration once, in each way there is: what has begun is
-// finished, nothing is left unconfirmed, and the same command brings the rest.
+// The test verifies that after one interrupt, by each signal, a migration finishes its current
+// uploads, nothing is unconfirmed, and the same command uploads the rest.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -213,7 +213,7 @@ func TestInterrupt(t *testing.T) {
 func testInterrupt(t *testing.T, how os.Signal) {
 	t.Parallel()
 	heard := make(chan os.Signal, 1)
-	signal.Notify(heard, how) // or a child would ignore what we do, as under nohup
+	signal.Notify(heard, how) // otherwise a child ignores the signal, as under nohup
 	defer signal.Stop(heard)
 	files := smallTree(30)
 	dir := t.TempDir()
@@ -248,8 +248,8 @@ func testInterrupt(t *testing.T, how os.Signal) {
 	files.check(t, s)
 }
 
-// TestInterruptTwice aborts what is in flight at the second interrupt. What was
-// being sent is looked up by the next call.
+// The test verifies that the second interrupt aborts requests, and that the next run looks up the
+// uploads that were in progress.
 func TestInterruptTwice(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -276,7 +276,7 @@ func TestInterruptTwice(t *testing.T) {
 	files.check(t, s)
 }
 
-// TestInterruptAtAQuestion does not wait for the answer.
+// The test verifies that an interrupt ends a command that waits for an answer.
 func TestInterruptAtAQuestion(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -300,7 +300,7 @@ func TestInterruptAtAQuestion(t *testing.T) {
 	}
 }
 
-// TestInterruptPlan stops at once where nothing has to be finished.
+// The test verifies that an interrupt ends plan at once, because it has nothing to finish.
 func TestInterruptPlan(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

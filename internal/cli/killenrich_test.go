@@ -21,9 +21,9 @@ import (
 	"assetferry/internal/test/seedtest"
 )
 
-// troubles are faults of every kind, on about a third of the requests that describe pictures:
-// refused, answered with an error before or after it was done, cut before or after, and
-// answered by a stream that ends badly or says something else than was asked for.
+// troubles returns faults of every kind, for about a third of the requests for descriptions:
+// rejected requests, errors before or after the change, lost connections, and streams that end
+// early or contain an unexpected answer.
 func troubles(t *testing.T) (assetFaults, aiFaults []fault.Rule) {
 	t.Helper()
 	const message = "POST /v1.1/conversations/{conversationId}/messages "
@@ -59,9 +59,9 @@ func troubles(t *testing.T) (assetFaults, aiFaults []fault.Rule) {
 	return assetFaults, aiFaults
 }
 
-// TestKillDescribe has thousands of pictures described by services that go wrong in every way,
-// and kills it five times on the way: in the end each is described once, no conversation is
-// left, and the state database knows every call that was billed.
+// The test describes thousands of images with services that fail in every way, and kills the
+// command five times. It verifies that each image is described once, that no conversation is left,
+// and that the state database contains every billed request.
 func TestKillDescribe(t *testing.T) {
 	t.Parallel()
 	const kills = 5
@@ -90,7 +90,8 @@ func TestKillDescribe(t *testing.T) {
 		p := commandWithin(t, 3*patience, dir, env, describe...)
 		code := p.run(t)
 		if code == exit.CodeDone {
-			// One in thousands fails five times in a row and is then left alone until it is named.
+			// One asset in thousands fails five times in a row. It is then skipped until a command
+			// names it.
 			given := failedDescriptions(t, dir, env)
 			if len(given) == 0 {
 				break
@@ -135,7 +136,7 @@ func TestKillDescribe(t *testing.T) {
 	t.Logf("%d pictures with %d billed calls", pictures, stats.BilledRequests)
 }
 
-// failedDescriptions are the assets that failed when they were asked about last.
+// failedDescriptions returns the assets whose last request failed.
 func failedDescriptions(t *testing.T, dir string, env []string) (assets []string) {
 	t.Helper()
 	for _, e := range eachEvent(t, assetferry(t, dir, env, "enrich", "proposals", "--only", "failed", "--json").must(t, exit.CodeDone)) {
@@ -146,7 +147,7 @@ func failedDescriptions(t *testing.T, dir string, env []string) (assets []string
 	return assets
 }
 
-// paint makes a folder of small pictures, each of another colour.
+// paint fills a folder with small images, each with its own colour.
 func paint(t *testing.T, dir string, n int) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -17,9 +17,9 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// TestKillRewrite kills rewrite --write again and again, and lets it come to its end: then
-// all is as if nobody had disturbed it. At any time a file is the old one or the new one, and
-// of what is new the original is kept.
+// TestKillRewrite kills rewrite --write several times and then lets it finish. It verifies that the
+// result equals that of an undisturbed run, that at any time each file is either the old or the new
+// one, and that the original of each new file is kept.
 func TestKillRewrite(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a process that was killed cannot be told from one that failed")
@@ -57,7 +57,7 @@ func TestKillRewrite(t *testing.T) {
 	}
 }
 
-// rewriteSite is the call, which begins with the dump or with the other files.
+// rewriteSite returns the arguments, with the dump or the other files first.
 func rewriteSite(dice *rand.Rand) []string {
 	args := []string{"rewrite", "--map", "map.tsv", "--write", "content", "dump.sql"}
 	if dice.IntN(2) == 0 {
@@ -71,8 +71,8 @@ const (
 	dumpToRewrite = 4 << 20
 )
 
-// siteToRewrite is a folder with more files than fit into the pipe through which a process
-// tells of them, so that none is done before anybody has listened; and a dump.
+// siteToRewrite returns a dump and more files than the output in a pipe can list, so that the
+// process cannot finish before the test reads its output.
 func siteToRewrite() tree {
 	site := tree{"map.tsv": oldImage + "\thttps://new.example.com/assets/a/file\n"}
 	long := strings.Repeat("long name ", 20)
@@ -85,12 +85,12 @@ func siteToRewrite() tree {
 	return site
 }
 
-// treeOf is what a folder has in it.
+// treeOf returns the files in a folder.
 func treeOf(t *testing.T, root string) tree {
 	t.Helper()
 	got := tree{}
 	err := fs.WalkDir(os.DirFS(root), ".", func(path string, d fs.DirEntry, err error) error {
-		if path == "state" { // with the backups
+		if path == "state" { // contains the backups
 			return fs.SkipDir
 		}
 		if err != nil || d.IsDir() {
@@ -106,7 +106,7 @@ func treeOf(t *testing.T, root string) tree {
 	return got
 }
 
-// digests are what of a tree can be shown.
+// checksums returns the size and the short checksum of each file in a tree, for messages.
 func checksums(of tree) map[string]string {
 	short := map[string]string{}
 	for name, text := range of {
@@ -115,11 +115,12 @@ func checksums(of tree) map[string]string {
 	return short
 }
 
-// checkRewritten holds what a killed process leaves: nothing is half done.
+// checkRewritten verifies the files after a kill: each is old or new, and new ones have an
+// original.
 func (f tree) checkRewritten(t *testing.T, dir string, want tree) {
 	t.Helper()
 	got := treeOf(t, dir)
-	originals := tree{} // by name, of any call that was killed
+	originals := tree{} // by name, from all killed processes
 	if err := os.MkdirAll(filepath.Join(dir, "state"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +151,7 @@ func (f tree) checkRewritten(t *testing.T, dir string, want tree) {
 	}
 }
 
-// killAtLine kills a process once it has told of n files, or has ended without.
+// killAtLine kills a process after it has listed n files, unless it ends before.
 func killAtLine(t *testing.T, p *process, n int) {
 	t.Helper()
 	p.follow(t)
@@ -165,8 +166,7 @@ func killAtLine(t *testing.T, p *process, n int) {
 	kill(t, p)
 }
 
-// killAtDraft kills a process once a draft has some bytes, wherever it is, or once the
-// process has ended without.
+// killAtDraft kills a process once any draft has size bytes, unless the process ends before.
 func killAtDraft(t *testing.T, p *process, size int64) {
 	t.Helper()
 	p.follow(t)

@@ -18,15 +18,16 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// undoPoints are the points that an undo of a night comes to, with the hits at which it makes
-// a difference: of the batches that are trashed, moved, and changed one by one.
+// undoPoints lists the fault points in an undo of a sync, with the hits that differ: those of the
+// batches that are trashed, moved, and changed one by one.
 var undoPoints = map[faultpoint.Point][]int{
 	faultpoint.Staged: {1}, faultpoint.Decided: {1}, faultpoint.Planned: {1}, faultpoint.Taken: {1, 2, 3},
 	faultpoint.Sent: {1, 2, 3, 4, 5, 6, 7}, faultpoint.Described: {1}, faultpoint.Recorded: {1, 2, 3}, faultpoint.Finished: {1}, faultpoint.BackedUp: {1},
 }
 
-// TestKillUndoOfSync kills an undo of a night at each of its points, in the long form at each
-// hit of it, and lets the same undo go on: then all is as the evening before, and the next night does the same again.
+// TestKillUndoOfSync kills an undo of a sync at each fault point, in the long form at each hit of
+// it, and resumes the undo. It verifies that the destination is as before the sync, and that the
+// next sync makes the same changes again.
 func TestKillUndoOfSync(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a process that was killed cannot be told from one that failed")

@@ -16,10 +16,10 @@ import (
 	"assetferry/internal/token"
 )
 
-// A roll holds the roles with which each part of the service was called.
+// A roll records the roles of requests by part of the service.
 type roll struct {
 	mu    sync.Mutex
-	roles map[string][]string // by "admin", "superadmin", or "" for everything else
+	roles map[string][]string // values are "admin", "superadmin", or "" for all others
 }
 
 func (r *roll) note(t testing.TB, q *http.Request) {
@@ -39,8 +39,9 @@ func (r *roll) note(t testing.TB, q *http.Request) {
 	}
 }
 
-// Users send assets and folders, and an admin no more than the category that was
-// missing. Without the switch an admin does it all.
+// The test verifies the roles of requests: with least privilege, users upload assets and create
+// folders, and an admin only creates the missing category. Without the flag, an admin does
+// everything.
 func TestLeastPrivilege(t *testing.T) {
 	for name, tt := range map[string]struct {
 		args           []string
@@ -96,8 +97,8 @@ func TestLeastPrivilegeNeedsTheKey(t *testing.T) {
 	}
 }
 
-// Tokens have the scope for contexts only where contexts are named or listed, and that of
-// administrators only where contexts are changed, or all of them are listed.
+// The test verifies that tokens have the scope for contexts only if contexts are named or listed,
+// and the admin scope only if contexts are changed or all of them are listed.
 func TestLeastPrivilegeOfContexts(t *testing.T) {
 	s := startService(t, sandbox.Options{})
 	w := startWords(t, s, aiservice.Options{})

@@ -17,8 +17,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain makes the test binary run as assetferry when it is called by that
-// name, so that tests can start, interrupt and kill real processes.
+// TestMain runs the test binary as assetferry if it has that name, so that tests can start,
+// interrupt and kill real processes.
 func TestMain(m *testing.M) {
 	testscript.Main(leakFree{m}, map[string]func(){
 		"assetferry": func() { exitProcess(run(context.Background(), os.Args[1:], testEnv())) },
@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// testEnv is the environment of a process, in which a test may take the file of approvers for
-// out of reach: what a test writes belongs to the account that runs it, and that may be root.
+// testEnv returns the environment of a process. It may accept any file of approvers as out of
+// reach, because files of a test belong to the account that runs it, which may be root.
 func testEnv() command.Environment {
 	e := command.StdEnv()
 	if os.Getenv("ASSETFERRY_TEST_OUT_OF_REACH") != "" {
@@ -36,7 +36,7 @@ func testEnv() command.Environment {
 	return e
 }
 
-// leakFree makes tests fail that leave goroutines behind.
+// leakFree fails tests that leave goroutines behind.
 type leakFree struct{ *testing.M }
 
 func (m leakFree) Run() int {
@@ -53,9 +53,9 @@ func (m leakFree) Run() int {
 // leaked is the exit code of a process that leaves goroutines behind.
 const leaked = 99
 
-// exitProcess ends a process. Built with GOEXPERIMENT=goroutineleakprofile it looks for
-// goroutines that wait for what nobody can do any more; those that the end of a
-// process may interrupt, such as of a connection that is kept, are none of them.
+// exitProcess ends a process. Built with GOEXPERIMENT=goroutineleakprofile, it fails if goroutines
+// are blocked forever. Goroutines that the end of a process may interrupt, such as those of idle
+// connections, do not count.
 func exitProcess(code int) {
 	if profile := pprof.Lookup("goroutineleak"); profile != nil {
 		var stacks strings.Builder
@@ -70,8 +70,8 @@ func exitProcess(code int) {
 	os.Exit(code)
 }
 
-// leak leaves a goroutine that waits for good, and returns once it does wait: one
-// that has not come that far is no leak yet.
+// leak starts a goroutine that blocks forever, and returns once it is blocked, because only then it
+// counts as a leak.
 func leak() int {
 	go func() { <-make(chan int) }()
 	waits := regexp.MustCompile(`\[chan receive\]:\n\S*\.leak\.func1\(`)
@@ -82,7 +82,7 @@ func leak() int {
 	}
 }
 
-// The tests have processes looked through for leaks; this makes sure that any would be found.
+// The test verifies that a leak in a process is found.
 func TestLeaksOfProcessesAreFound(t *testing.T) {
 	if pprof.Lookup("goroutineleak") == nil {
 		t.Skip("needs GOEXPERIMENT=goroutineleakprofile")

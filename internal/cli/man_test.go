@@ -19,7 +19,7 @@ func pagesOf(t *testing.T, date string) map[string]string {
 	return manPages(rootCommand(f), date)
 }
 
-// TestManPages holds the form of pages: every command and every topic has one.
+// The test verifies that every command and every topic has a page of the correct form.
 func TestManPages(t *testing.T) {
 	pages := pagesOf(t, "2026-11-21")
 	for _, c := range allCommands(t) {
@@ -40,8 +40,8 @@ func TestManPages(t *testing.T) {
 	}
 }
 
-// TestManPagesAsShown has the reader of this machine lay them out without a warning, and
-// keeps what they say.
+// The test verifies that man on this machine renders the pages without a warning and without loss
+// of text.
 func TestManPagesAsShown(t *testing.T) {
 	if _, err := exec.LookPath("groff"); err != nil {
 		t.Skip("needs groff")

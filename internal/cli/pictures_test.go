@@ -23,21 +23,22 @@ var makePictures = flag.Bool("pictures", false, "make the pictures of the README
 
 const (
 	picturesDir = "../../.github/images"
-	madeFrom    = "made-from.txt" // a line for each picture: its name, its checksum, and that of the page it was made from
+	madeFrom    = "made-from.txt" // one line per image: its name, its checksum, and the checksum of its page
 )
 
-// A picture is made from a page, which is the same whenever and wherever it is made.
+// A picture is an image that is rendered from a page. The page is the same at any time on any
+// machine.
 type picture struct {
 	name          string
 	page          string
 	width, height int
 }
 
-// TestPictures holds that the pictures of the README show what the program prints today.
+// TestPictures verifies that the images of the README show the current output.
 //
-//	go test ./internal/cli -run TestPictures -pictures
+//	go test ./cli -run TestPictures -pictures
 //
-// makes them again.
+// renders them again.
 func TestPictures(t *testing.T) {
 	t.Parallel()
 	recorded, err := os.ReadFile(filepath.Join(picturesDir, madeFrom))
@@ -56,7 +57,7 @@ func TestPictures(t *testing.T) {
 		return
 	}
 	var pictures []picture
-	for range 2 { // a run that begins in one minute and ends in the next has another chart
+	for range 2 { // a run that spans two minutes has another chart
 		pictures = session(t)
 		if pictureChecksums(t, pictures) == string(recorded) {
 			return
@@ -67,7 +68,7 @@ func TestPictures(t *testing.T) {
 		"With -artifacts the pages are kept in %s.\ngot\n%swant\n%s", t.ArtifactDir(), pictureChecksums(t, pictures), recorded)
 }
 
-// keep writes the pages to the artifacts of the test, to compare them.
+// keep writes the pages to the artifacts of the test, for comparison.
 func keep(t *testing.T, pictures []picture) {
 	t.Helper()
 	for _, p := range pictures {
@@ -77,7 +78,7 @@ func keep(t *testing.T, pictures []picture) {
 	}
 }
 
-// pictureChecksums is the content of madeFrom.
+// pictureChecksums returns the content of madeFrom.
 func pictureChecksums(t *testing.T, pictures []picture) string {
 	t.Helper()
 	var text strings.Builder
@@ -98,7 +99,7 @@ func session(t *testing.T) []picture {
 	if _, err := demo.WriteLibrary(filepath.Join(home, "photos")); err != nil {
 		t.Fatal(err)
 	}
-	// Whether the service has looked at the damaged photo by the time of the verification differs.
+	// The verification may run before or after the service has processed the damaged photo.
 	if err := os.Remove(filepath.Join(home, "photos", "photos", "2025", "broken.jpg")); err != nil {
 		t.Fatal(err)
 	}
@@ -134,8 +135,7 @@ func session(t *testing.T) []picture {
 	}
 }
 
-// sameEachTime puts examples in place of what differs from run to run and from machine to
-// machine.
+// sameEachTime replaces text that differs between runs or machines by examples.
 func sameEachTime(t *testing.T, text, home string, s *service) string {
 	t.Helper()
 	account := ""
@@ -183,7 +183,7 @@ func folded(text string) string {
 	return b.String()
 }
 
-// terminalPage shows text as a terminal does.
+// terminalPage returns a page that shows text like a terminal.
 func terminalPage(text string) string {
 	prompt := regexp.MustCompile(`(?m)^\$ .*$`)
 	text = prompt.ReplaceAllString(html.EscapeString(strings.TrimRight(text, "\n")), "<b>$0</b>")
@@ -195,7 +195,7 @@ b { color: #fff }
 </style><pre>` + text + "</pre>\n"
 }
 
-// render has Chromium take the picture.
+// render renders the image with Chromium.
 func (p picture) render(t *testing.T) {
 	t.Helper()
 	page := filepath.Join(t.TempDir(), "page.html")
@@ -208,7 +208,7 @@ func (p picture) render(t *testing.T) {
 	}
 	args := []string{"--headless=new", "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--disable-background-networking",
 		"--user-data-dir=" + t.TempDir(), fmt.Sprintf("--window-size=%d,%d", p.width, p.height), "--screenshot=" + at}
-	if os.Geteuid() == 0 { // Chromium's own sandbox does not work for root
+	if os.Geteuid() == 0 { // the sandbox of Chromium does not work for root
 		args = append(args, "--no-sandbox")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

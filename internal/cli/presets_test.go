@@ -13,8 +13,8 @@ import (
 	"assetferry/state"
 )
 
-// TestRunsStoreEffectiveRules has a run remember the values of its preset, and of the flags that
-// beat it, as if a person had given each of them.
+// The test verifies that a run stores the values of its preset, and of the flags that override it,
+// as if each had been given.
 func TestRunsStoreEffectiveRules(t *testing.T) {
 	s := startService(t, sandbox.Options{})
 	dir := t.TempDir()

@@ -16,25 +16,24 @@ import (
 	"time"
 )
 
-// A process is a call of assetferry in a process of its own.
+// A process is a call of assetferry in its own process.
 type process struct {
 	*exec.Cmd
 	stdout, stderr bytes.Buffer
-	lines          chan string // of stdout, if it is followed; closed at its end
+	lines          chan string // lines of stdout, if it is followed; closed at its end
 }
 
-// patience is how long a process may take before it is taken to hang, on a machine that has
-// much else to do.
+// patience is the maximum duration of a process. A longer one counts as hanging, even on a busy
+// machine.
 const patience = 4 * time.Minute
 
-// assetferry prepares a call in a directory with an environment of its own and
-// nothing else.
+// assetferry prepares a call in a directory with only the given environment variables.
 func assetferry(t testing.TB, dir string, env []string, args ...string) *process {
 	t.Helper()
 	return commandWithin(t, patience, dir, env, args...)
 }
 
-// commandWithin is command for what may take longer.
+// commandWithin is assetferry with another maximum duration.
 func commandWithin(t testing.TB, patience time.Duration, dir string, env []string, args ...string) *process {
 	t.Helper()
 	if err := shipped(); err != nil {
@@ -53,7 +52,7 @@ func commandWithin(t testing.TB, patience time.Duration, dir string, env []strin
 	return p
 }
 
-// run runs a command to its end and gives its exit code.
+// run runs a command to its end and returns its exit code.
 func (p *process) run(t testing.TB) int {
 	t.Helper()
 	code, err := exitCode(p.Run())
@@ -63,7 +62,7 @@ func (p *process) run(t testing.TB) int {
 	return code
 }
 
-// must runs a command to its end, which must be the one expected.
+// must runs a command to its end, checks its exit code, and returns its stdout.
 func (p *process) must(t testing.TB, want int) string {
 	t.Helper()
 	if code := p.run(t); code != want {
@@ -72,8 +71,8 @@ func (p *process) must(t testing.TB, want int) string {
 	return p.stdout.String()
 }
 
-// follow starts a command and gives its lines as they come. Whoever reads them
-// to the end calls wait then.
+// follow starts a command and sends its lines to p.lines as they arrive. After the last line, the
+// caller must call wait.
 func (p *process) follow(t testing.TB) {
 	t.Helper()
 	p.Stdout = nil
@@ -95,7 +94,7 @@ func (p *process) follow(t testing.TB) {
 	}()
 }
 
-// wait waits for the end of a command that was followed.
+// wait waits for the end of a followed command and returns its exit code.
 func (p *process) wait(t testing.TB) int {
 	t.Helper()
 	for line := range p.lines {
@@ -108,7 +107,7 @@ func (p *process) wait(t testing.TB) int {
 	return code
 }
 
-// A printed is a JSON line, as far as tests look at it.
+// A printed is a JSON line, with the fields that tests use.
 type printed struct {
 	Type, Key, Action, State, Run, Class, Message, Old string
 	AssetID                                            string `json:"asset_id"`
@@ -128,7 +127,7 @@ func parseEvent(t testing.TB, line string) printed {
 	return e
 }
 
-// eachEvent are all lines.
+// eachEvent returns all lines of a JSON output.
 func eachEvent(t testing.TB, stdout string) (all []printed) {
 	t.Helper()
 	for line := range strings.Lines(stdout) {
@@ -137,7 +136,7 @@ func eachEvent(t testing.TB, stdout string) (all []printed) {
 	return all
 }
 
-// lastEvent is the last line.
+// lastEvent returns the last line of a JSON output.
 func lastEvent(t testing.TB, stdout string) printed {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
@@ -147,7 +146,7 @@ func lastEvent(t testing.TB, stdout string) printed {
 // A tree is the content of files by key.
 type tree map[string]string
 
-// smallTree makes up a tree of n small files in nested folders.
+// smallTree returns a tree of n small files in nested folders.
 func smallTree(n int) tree {
 	made := tree{}
 	for i := range n {
@@ -174,8 +173,8 @@ func (f tree) write(t testing.TB, root string) {
 	}
 }
 
-// check compares a tree with what the service has: every file once, with its
-// content, and nothing else; no folder and no category is there twice.
+// check verifies that the service has every file of the tree once, with its content, and nothing
+// else, and that no folder and no category exists twice.
 func (f tree) check(t testing.TB, s *service) {
 	t.Helper()
 	d, err := f.compare(s)
@@ -187,7 +186,7 @@ func (f tree) check(t testing.TB, s *service) {
 	}
 }
 
-// A damage is what is wrong at a destination, by key or path.
+// A damage lists the differences at a destination, by key or path.
 type damage struct{ missing, doubled, changed, foreign, folders []string }
 
 func (d *damage) add(more damage) {
@@ -199,7 +198,7 @@ func (d damage) any() bool {
 	return len(d.missing)+len(d.doubled)+len(d.changed)+len(d.foreign)+len(d.folders) > 0
 }
 
-// compare tells where the service has something else than a tree.
+// compare returns the differences between a service and a tree.
 func (f tree) compare(s *service) (d damage, err error) {
 	all, err := s.assets()
 	if err != nil {

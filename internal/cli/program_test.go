@@ -17,7 +17,8 @@ import (
 	"assetferry/internal/test/seedtest"
 )
 
-// TestWithProgram puts what runs the program into the commands of a hint, and into nothing else.
+// The test verifies that WithProgram replaces the program name in the commands of a hint, and
+// in no other text.
 func TestWithProgram(t *testing.T) {
 	const name = "go run ./cmd/assetferry"
 	for text, want := range map[string]string{
@@ -42,9 +43,9 @@ func TestWithProgram(t *testing.T) {
 	}
 }
 
-// TestDemoCommands runs exactly what the demo prints at its end, from the folder that it was
-// called in, where the PATH has no assetferry: for a program somewhere or for go run, and for
-// both in the long form.
+// The test runs the commands that the demo prints at its end, in the folder that it was called in
+// and without assetferry on the PATH: for a program with a path or for go run, and for both in the
+// long form.
 func TestDemoCommands(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")
@@ -69,7 +70,7 @@ func TestDemoCommands(t *testing.T) {
 	built := filepath.Join(home, "my programs", "assetferry")
 	demo := func(dir, say string, words ...string) string {
 		t.Helper()
-		file := filepath.Join(t.TempDir(), "output") // and no pipe, which a sandbox would keep open
+		file := filepath.Join(t.TempDir(), "output") // not to a pipe, because a sandbox would keep it open
 		out, err := os.Create(file)
 		if err != nil {
 			t.Fatal(err)
@@ -85,13 +86,13 @@ func TestDemoCommands(t *testing.T) {
 		return string(text)
 	}
 	linkProgram(t, built)
-	tree{"assetferry.yaml": "to: sandbox\njobs:\n  mine: {source: photos}\n"}.write(t, home) // which the demo ignores
+	tree{"assetferry.yaml": "to: sandbox\njobs:\n  mine: {source: photos}\n"}.write(t, home) // the demo ignores it
 	ways := []struct {
 		name  string
 		dir   string
 		words []string
 		made  string // the folder of the demo
-		want  string // in what is printed
+		want  string // text that must be printed
 	}{
 		{"a program", home, []string{built, "demo", "--dir", "one demo"}, "one demo", "'" + built + "' report"},
 		{"go run", root, []string{gotool, "run", "./cmd/assetferry", "demo", "--dir", filepath.Join(home, "two")}, "two", "go build -o"},

@@ -16,7 +16,7 @@ import (
 	"assetferry/internal/sandbox/aiservice"
 )
 
-// notRun are the blocks that this test does not run, and why.
+// notRun reports whether this test does not run a block, and why.
 func notRun(block string) (why string, ok bool) {
 	why, ok = map[string]string{
 		"go test ./...": "it runs this very test; .ci/run has it as a step",
@@ -57,10 +57,9 @@ func sections(readme string) []section {
 	return append(all, now)
 }
 
-// TestReadme runs the commands of the README as a reader would: with the built
-// program on the PATH, a library in ./photos and in the bucket photos, credentials of AWS,
-// and a service that the environment points at; what begins with go, in the repository.
-// The blocks of a section share a shell.
+// TestReadme runs the commands of the README: with the built program on the PATH, a library in
+// ./photos and in the bucket photos, AWS credentials, and a service in the environment. Commands
+// that begin with go run in the repository. The blocks of a section share a shell.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("bash"); err != nil {
@@ -78,7 +77,7 @@ func TestReadme(t *testing.T) {
 	if err := writeLibrary(filepath.Join(home, "photos")); err != nil {
 		t.Fatal(err)
 	}
-	// One damaged picture is told of, with an exit code, whenever it is asked about.
+	// Each command about it reports the damaged image with its own exit code.
 	if err := os.Remove(filepath.Join(home, "photos", "photos", "2025", "broken.jpg")); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +99,7 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// TestContributingCommands holds that no command of CONTRIBUTING goes without a test.
+// The test verifies that every command in CONTRIBUTING is tested.
 func TestContributingCommands(t *testing.T) {
 	text, err := os.ReadFile("../../.github/CONTRIBUTING.md")
 	if err != nil {
@@ -115,7 +114,7 @@ func TestContributingCommands(t *testing.T) {
 	}
 }
 
-// TestReadmeForm holds that the links of the README lead to files, and that no paragraph is long.
+// The test verifies that the links of the README lead to files, and that no paragraph is long.
 func TestReadmeForm(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -140,13 +139,13 @@ func TestReadmeForm(t *testing.T) {
 	}
 }
 
-// A reader tries out what the README says.
+// A reader runs the commands of the README.
 type reader struct {
 	root, home, bin string
 	env             []string
 }
 
-// goEnv keeps the caches of Go although the home is another one.
+// goEnv keeps the caches of Go, although HOME is another folder.
 func (r *reader) goEnv(t *testing.T) {
 	t.Helper()
 	r.env = []string{"HOME=" + r.home, "XDG_STATE_HOME=" + r.home + "/state", "XDG_DATA_HOME=" + r.home + "/data", "GOBIN=" + r.bin,
@@ -162,7 +161,7 @@ func (r *reader) goEnv(t *testing.T) {
 	}
 }
 
-// run runs the blocks of a section and counts them.
+// run runs the blocks of a section and returns their number.
 func (r *reader) run(t *testing.T, s section) (ran int) {
 	t.Helper()
 	var script strings.Builder
@@ -189,8 +188,8 @@ func (r *reader) run(t *testing.T, s section) (ran int) {
 	return ran
 }
 
-// shell runs a script and gives its output. That goes to a file, because the
-// script may leave a sandbox behind; it is stopped then.
+// shell runs a script and returns its output. The output goes to a file, because the script may
+// start a sandbox that keeps running; shell stops it.
 func (r *reader) shell(script, dir string) (string, error) {
 	out, err := os.CreateTemp(r.home, "output-*")
 	if err != nil {
@@ -207,14 +206,14 @@ func (r *reader) shell(script, dir string) (string, error) {
 	for _, m := range regexp.MustCompile(`It is process (\d+);`).FindAllStringSubmatch(string(text), -1) {
 		if pid, err := strconv.Atoi(m[1]); err == nil {
 			if p, err := os.FindProcess(pid); err == nil {
-				_ = p.Kill() // it may have ended
+				_ = p.Kill() // the process may have ended
 			}
 		}
 	}
 	return string(text), failure
 }
 
-// TestReadmeConfiguration reads the configuration that the README shows.
+// The test verifies that the configuration in the README can be read.
 func TestReadmeConfiguration(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {

@@ -11,15 +11,15 @@ import (
 	"assetferry/internal/sandbox"
 )
 
-// TestBucketThatRefuses has a bucket refuse what a run wants to read: what concerns an
-// object is told of that object, what concerns all of them stops the run, and both go on
-// once it is set right.
+// The test verifies a bucket that rejects requests of a run: an error for one object is reported
+// for that object, an error for all objects stops the run, and both runs can be resumed after a
+// fix.
 func TestBucketThatRefuses(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		status     int
 		code       string
-		of         string // the key of the only object that is refused; empty: all
+		of         string // key of the only object that is rejected; empty: all
 		exit       int
 		done, rest int64
 		state, say string

@@ -9,7 +9,8 @@ import (
 	"assetferry/internal/cli/exit"
 )
 
-// The public could not read a private asset at its new URL, so the old one stays.
+// The test verifies that the old URL of a private asset stays, because the public could not read
+// the new URL.
 func TestRewriteLeavesPrivate(t *testing.T) {
 	b := bring(t, tree{"one.jpg": "one", "two.txt": "two"})
 	if err := b.makePrivate("Images"); err != nil {
@@ -28,7 +29,8 @@ func TestRewriteLeavesPrivate(t *testing.T) {
 	wantIn(t, stdout, `"rewritten":0`, `"current":1`, `"kept":{"private":1}`)
 }
 
-// A file that is not text is reported, and all other files are rewritten.
+// The test verifies that a file that is not text is reported, and that all other files are
+// rewritten.
 func TestRewriteReportsNonText(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

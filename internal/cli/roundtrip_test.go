@@ -116,8 +116,8 @@ func (s *service) assetLines(t *testing.T) (lines []string) {
 	return lines
 }
 
-// A library of every kind goes from one environment to another, and out into files and
-// from there into a third one: everywhere it is the same, field by field and byte by byte.
+// The test migrates a library of every kind from one environment to another, and through an export
+// to a third one. It verifies that all fields and all bytes are the same everywhere.
 func TestRoundTrip(t *testing.T) {
 	from := startService(t, sandbox.Options{})
 	everyKind(t, from)

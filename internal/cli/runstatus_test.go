@@ -18,7 +18,7 @@ import (
 	"assetferry/internal/sandbox"
 )
 
-// A notice is what a hook was told.
+// A notice is a notification that a hook received.
 type notice struct {
 	body string
 
@@ -76,7 +76,8 @@ func (h *hook) take() (notices []notice) {
 	return notices
 }
 
-// metricsIn are the values in a file of metrics, by name and the labels that not all have.
+// metricsIn returns the values in a metrics file, by name and distinguishing labels, and the labels
+// that all metrics share.
 func metricsIn(t *testing.T, path string) (values map[string]string, common string) {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -164,7 +165,7 @@ func TestRunStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := os.Remove(file); err != nil { // what the state database knows is enough
+	if err := os.Remove(file); err != nil { // the state database suffices
 		t.Fatal(err)
 	}
 	_, _, kept = migrate(exit.CodeSafetyCheck, nil)
@@ -245,7 +246,7 @@ func TestRunStatusNotDelivered(t *testing.T) {
 	}
 }
 
-// TestRunStatusMistakes finds mistakes before anything is sent.
+// TestRunStatusMistakes verifies that wrong settings are reported before any request.
 func TestRunStatusMistakes(t *testing.T) {
 	t.Parallel()
 	s := startService(t, sandbox.Options{})

@@ -26,14 +26,14 @@ import (
 	"assetferry/internal/test/longtest"
 )
 
-// TestSandboxMemory uploads crafted images, 30 in the long form and else two of each kind,
-// each a few kilobytes that decode to hundreds of megabytes, has them processed, and asks for a
-// rendition of each at once. Of 7,000 pixels a side, each has to wait for the others; of 1,000,
-// many are decoded at a time.
+// TestSandboxMemory uploads crafted images, 30 in the long form and otherwise two of each kind.
+// Each has a few kilobytes that decode to hundreds of megabytes. It requests a rendition of each at
+// the same time and verifies the peak memory. Images with a side of 7,000 pixels are decoded one
+// after another, those with 1,000 pixels at the same time.
 func TestSandboxMemory(t *testing.T) {
 	t.Parallel()
 	sides, allowed := []int{7000, 1000}, int64(256<<20)
-	if longtest.Raced { // which takes many times the memory and time
+	if longtest.Raced { // it multiplies memory and time
 		sides, allowed = []int{1000}, 1<<30
 	}
 	for _, side := range sides {
@@ -47,8 +47,8 @@ func TestSandboxMemory(t *testing.T) {
 	}
 }
 
-// memoryOfSandbox starts a sandbox, has it process files, and gives the most bytes that it took
-// beyond those that it took when it was idle.
+// memoryOfSandbox starts a sandbox that processes files. It returns the peak memory above that of
+// the idle sandbox, and that of the idle sandbox, in bytes.
 func memoryOfSandbox(t *testing.T, files map[string][]byte) (over, idle int64) {
 	t.Helper()
 	dir, env := t.TempDir(), sandboxtest.Environment()
@@ -67,7 +67,7 @@ func memoryOfSandbox(t *testing.T, files map[string][]byte) (over, idle int64) {
 		all.Go(func() {
 			id := uploadTo(t, url, token, name, content)
 			sizes := []string{"400x400.webp"}
-			if strings.HasPrefix(name, "2") { // some of each kind
+			if strings.HasPrefix(name, "2") { // a few of each kind
 				sizes = append(sizes, "6300x6300.webp")
 			}
 			for _, size := range sizes {
@@ -91,7 +91,7 @@ func memoryOfSandbox(t *testing.T, files map[string][]byte) (over, idle int64) {
 	return peakMemoryOf(t, p.Process.Pid) - idle, idle
 }
 
-// startedAt starts a sandbox and gives its URL.
+// startedAt starts a sandbox and returns its URL.
 func startedAt(t *testing.T, p *process) string {
 	t.Helper()
 	out, err := os.Create(filepath.Join(p.Dir, "lines"))
@@ -117,7 +117,7 @@ func startedAt(t *testing.T, p *process) string {
 	return ""
 }
 
-// peakMemoryOf is the most memory that a process had so far.
+// peakMemoryOf returns the peak memory of a process, in bytes.
 func peakMemoryOf(t *testing.T, pid int) int64 {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -168,9 +168,9 @@ func uploadTo(t *testing.T, url, token, name string, content []byte) string {
 	return string(id[1])
 }
 
-// craftedImages are small files with so many pixels a side: 7,000 are just below what the
-// sandbox takes. PNG of several depths, GIF with a small frame on a large canvas, baseline
-// and progressive JPEG, and TIFF in one compressed strip.
+// craftedImages returns small files of square images with a side in pixels; 7,000 is just below the
+// limit of the sandbox. The formats are PNG of several depths, GIF with a small frame on a large
+// canvas, baseline and progressive JPEG, and TIFF in one compressed strip.
 func craftedImages(t *testing.T, side int) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
@@ -205,15 +205,14 @@ func craftedImages(t *testing.T, side int) map[string][]byte {
 	return files
 }
 
-// firstScan is the head of a scan of a progressive JPEG, which has the averages of all blocks;
-// zeros behind it are four blocks a byte.
+// firstScan is the head of the first scan of a progressive JPEG, with the averages of all blocks.
+// Each zero byte after it encodes four blocks.
 const firstScan = "\xff\xda\x00\x0c\x03\x01\x00\x02\x11\x03\x11\x00\x00\x00"
 
-// disguisedImages take more than they seem to, in the eyes of who reads less of them than
-// decoders do.
+// disguisedImages returns images that need more memory than a superficial parser expects.
 func disguisedImages(side uint32, photo []byte) map[string][]byte {
 	deep := craftedPNG(side, 16, 6, 8*int(side))
-	cheap := "\x00\x00\x00\x0aaaAa" + "\x00\x00\x00\x00\x00\x00\x00\x00\x08\x03" // where the depth of a PNG is
+	cheap := "\x00\x00\x00\x0aaaAa" + "\x00\x00\x00\x00\x00\x00\x00\x00\x08\x03" // at the position of the depth in a PNG
 	cheap += string(binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE([]byte(cheap[4:]))))
 	start := string(photo[:bytes.Index(photo, []byte{0xff, 0xda})+2])
 	at := strings.Index(start, "\xff\xc0")
@@ -222,7 +221,7 @@ func disguisedImages(side uint32, photo []byte) map[string][]byte {
 	frame, rest := "\xff\xc2"+start[at+2:at+19], start[at+19:len(start)-2]
 	gray := "\xff\xc0\x00\x0b\x08" + start[at+5:at+9] + "\x01\x01\x11\x00"
 	before := "\xff\xd8\xff\xd0" + frame + "\xff\xfe\xff\xff"
-	before += strings.Repeat(" ", 2+2+0xffc2-len(before)) + gray // where the marker of the frame leads as a length
+	before += strings.Repeat(" ", 2+2+0xffc2-len(before)) + gray // where a parser that reads the marker of the frame as a length continues
 	before += strings.Repeat(" ", len("\xff\xd8\xff\xd0"+frame+"\xff\xfe")+0xffff-len(before))
 	restart := before + rest + firstScan + strings.Repeat("\x00", int(side)*int(side)/64*3/2/4+1) + "\xff\xd9"
 	wide := 571 * side
@@ -237,12 +236,12 @@ func disguisedImages(side uint32, photo []byte) map[string][]byte {
 	}
 }
 
-// craftedPNG is black.
+// craftedPNG returns a black PNG.
 func craftedPNG(side uint32, depth, colour byte, row int) []byte {
 	return blackPNG(side, side, depth, colour, row)
 }
 
-// craftedSliver is a black PNG of a few long rows.
+// craftedSliver returns a black PNG with few, long rows.
 func craftedSliver(width, height uint32) []byte { return blackPNG(width, height, 8, 0, int(width)) }
 
 func blackPNG(width, height uint32, depth, colour byte, row int) []byte {
@@ -260,7 +259,7 @@ func blackPNG(width, height uint32, depth, colour byte, row int) []byte {
 	return file
 }
 
-// craftedAnimation has a frame that says that it is small.
+// craftedAnimation returns a WebP animation whose frame header states a small size.
 func craftedAnimation(side uint32) []byte {
 	chunk := func(file []byte, name string, body ...byte) []byte {
 		return append(binary.LittleEndian.AppendUint32(append(file, name...), uint32(len(body))), body...)
@@ -273,12 +272,12 @@ func craftedAnimation(side uint32) []byte {
 	return file
 }
 
-// craftedTIFF is black, with 16 bits for each of four channels, in one strip.
+// craftedTIFF returns a black TIFF with four channels of 16 bits in one strip.
 func craftedTIFF(side uint32) []byte {
 	return blackTIFF(side, side, side, [][3]uint32{{278, 1, side}})
 }
 
-// craftedTile is a row of as many pixels, in a tile that is higher by what is allowed.
+// craftedTile returns a TIFF with one row of pixels, in a tile of the maximum height.
 func craftedTile(width uint32) []byte {
 	return blackTIFF(width, 1, 17, [][3]uint32{{322, 1, width}, {323, 1, 17}})
 }
@@ -308,12 +307,12 @@ func blackTIFF(width, height, rows uint32, parts [][3]uint32) []byte {
 	return append(file, 0, 0, 0, 0)
 }
 
-// zeros are so many of them, compressed.
+// zeros returns n compressed zero bytes.
 func zeros(n int) []byte {
 	var b bytes.Buffer
 	w := zlib.NewWriter(&b)
 	for block := make([]byte, 1<<16); n > 0; n -= len(block) {
-		_, _ = w.Write(block[:min(n, len(block))]) // a buffer takes everything
+		_, _ = w.Write(block[:min(n, len(block))]) // writes to a buffer never fail
 	}
 	_ = w.Close()
 	return b.Bytes()

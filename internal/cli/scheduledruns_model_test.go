@@ -10,17 +10,17 @@ import (
 	"assetferry/internal/cli/exit"
 )
 
-// A fileHistory is what a test knows of the files of a source: all the contents that they have had
-// and the runs that have looked at them. No two files ever have the same content.
+// A fileHistory records the files of a source: all their contents, and the runs that listed them.
+// No two files ever have the same content.
 type fileHistory struct {
-	keys     map[string]map[string]*leaving // by content: the keys that it was under; nil where it still is
-	begun    int                            // runs; they are numbered from 1
-	ended    []int                          // of these, those that came to their end
-	finished []int                          // of these, those that were done with everything
+	keys     map[string]map[string]*leaving // keys that a content was under, by content; nil while it still is
+	begun    int                            // started runs, numbered from 1
+	ended    []int                          // numbers of the runs that ended
+	finished []int                          // numbers of the runs that finished everything
 }
 
-// A leaving is when a content was not under a key any more.
-type leaving struct{ begun, ended int } // so many runs had begun, and so many had ended
+// A leaving is the time when a content was removed from a key.
+type leaving struct{ begun, ended int } // numbers of runs that had started and ended by then
 
 func (h *fileHistory) appears(key, content string) {
 	if h.keys[content] == nil {
@@ -33,7 +33,7 @@ func (h *fileHistory) leaves(key, content string) {
 	h.keys[content][key] = &leaving{h.begun, len(h.ended)}
 }
 
-// ends notes how the last run that has begun came to its end.
+// ends records the exit code of the last run.
 func (h *fileHistory) ends(code int) {
 	if code == exit.CodeDone || code == exit.CodeItems {
 		h.ended = append(h.ended, h.begun)
@@ -43,8 +43,8 @@ func (h *fileHistory) ends(code int) {
 	}
 }
 
-// missed is how many runs have missed a content under a key for sure: those that began after
-// it was gone, and finished.
+// missed returns the number of runs that certainly detected a deletion: those that started after it
+// and finished.
 func (h *fileHistory) missed(l *leaving) (n int) {
 	for _, run := range h.finished {
 		if run > l.begun {
@@ -54,26 +54,27 @@ func (h *fileHistory) missed(l *leaving) (n int) {
 	return n
 }
 
-// mayHaveMissed is how many runs may have missed it: those that ended after it was gone.
+// mayHaveMissed returns the number of runs that may have detected a deletion: those that ended
+// after it.
 func (h *fileHistory) mayHaveMissed(l *leaving) int { return len(h.ended) - l.ended }
 
-// A step is what the service had before a run and has after it. The source has rested since
-// before that run.
+// A step is the state of the service before and after a run. The source did not change since the
+// run started.
 type step struct {
 	*fileHistory
 	files         tree
 	before, after []stored
 }
 
-// problems says what is not as a run has to leave it:
+// problems returns the violations of these rules after a run:
 //
-//   - Every file has one asset, with its content, in its folder. It has the file's name, unless
-//     another asset had that name when the run began, and no right to it.
-//   - No other asset is there but those that wait to be trashed: where a file was that is gone,
-//     with its content, and not yet missed by two runs. Its content may be that of a file that
-//     is there if a run has seen it under both of its keys, as it was renamed meanwhile; but
-//     none gets a second asset while the source rests.
-//   - No asset is given up but those that have waited: missed by a run before this one.
+//   - Every file has one asset, with its content, in its folder. The asset has the name of the
+//     file, unless another asset had that name when the run started.
+//   - All other assets wait to be trashed: each has the path and the content of a deleted file, and
+//     at most one run has detected the deletion. Its content may equal that of a current file if a
+//     run listed a file under both its old and its new key. No file gets a second asset while the
+//     source does not change.
+//   - Only assets whose deletion an earlier run detected are trashed.
 func (s step) problems() (found []string) {
 	problem := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
 	assets, there, had, has := map[string]int{}, map[string]bool{}, byContent(s.before), byContent(s.after)
@@ -109,8 +110,8 @@ func byContent(all []stored) map[string]int {
 	return n
 }
 
-// fileOf gives the file that an asset is of: it has its content, its folder, and its name, as
-// far as it can have it.
+// fileOf returns the file of an asset: its content and folder match, and its name does, unless
+// another asset holds that name.
 func (s step) fileOf(a stored) (key string, is bool) {
 	for key, content := range s.files {
 		if content == string(a.content) && isAt(a, key) {
@@ -120,14 +121,14 @@ func (s step) fileOf(a stored) (key string, is bool) {
 	return "", false
 }
 
-// isAt reports whether an asset has the folder and the name of a key, which may have the
-// suffix that tells it apart from another one.
+// isAt reports whether an asset has the folder and the name of a key. The name may have the suffix
+// for duplicate names.
 func isAt(a stored, key string) bool {
 	dir, name := path.Split(key)
 	return a.folder == strings.TrimSuffix(dir, "/") && (a.name == name || hasSuffix(a.name, name))
 }
 
-// isHeld reports whether another asset than that of a file had its name when the run began.
+// isHeld reports whether an asset of another file had a name when the run started.
 func (s step) isHeld(of stored, name string) bool {
 	for _, a := range s.before {
 		if a.id != of.id && a.folder == of.folder && strings.EqualFold(a.name, name) && s.files[keyOf(a)] != string(a.content) {
@@ -137,7 +138,7 @@ func (s step) isHeld(of stored, name string) bool {
 	return false
 }
 
-// mustNotWait says why an asset of no file cannot be one that waits to be trashed.
+// mustNotWait returns why an asset without a file cannot be waiting to be trashed; "" if it can.
 func (s step) mustNotWait(a stored) string {
 	why := "no file ever had its content"
 	for key, left := range s.keys[string(a.content)] {
@@ -154,7 +155,7 @@ func (s step) mustNotWait(a stored) string {
 	return why
 }
 
-// mustStay says why an asset must not have been trashed.
+// mustStay returns why an asset must not have been trashed; "" if it may have been.
 func (s step) mustStay(a stored, had map[string]int) string {
 	for _, content := range s.files {
 		if content == string(a.content) && had[content] == 1 {
@@ -162,7 +163,7 @@ func (s step) mustStay(a stored, had map[string]int) string {
 		}
 	}
 	for key, left := range s.keys[string(a.content)] {
-		if left != nil && isAt(a, key) && s.mayHaveMissed(left) > 1 { // this run is one of them
+		if left != nil && isAt(a, key) && s.mayHaveMissed(left) > 1 { // one of them is this run
 			return ""
 		}
 	}
@@ -173,14 +174,13 @@ func keyOf(a stored) string { return strings.TrimPrefix(a.folder+"/"+a.name, "/"
 
 var suffix = regexp.MustCompile(`~[0-9a-f]{6}$`)
 
-// hasSuffix reports whether an asset has a name with the suffix that tells it apart from
-// another one of that name.
+// hasSuffix reports whether an asset has a name with the suffix for duplicate names.
 func hasSuffix(has, name string) bool {
 	stem, ext := strings.TrimSuffix(has, path.Ext(has)), path.Ext(has)
 	return suffix.MatchString(stem) && suffix.ReplaceAllString(stem, "")+ext == name
 }
 
-// The model itself says no where it has to.
+// The test verifies that the model detects violations of each rule.
 func TestScheduledRunsModel(t *testing.T) {
 	asset := func(id, folder, name, content string) stored {
 		return stored{id: id, folder: folder, name: name, content: []byte(content)}
@@ -189,7 +189,7 @@ func TestScheduledRunsModel(t *testing.T) {
 	deleted := asset("2", "dir", "b.jpg", "B")
 	for name, tc := range map[string]struct {
 		before, after []stored
-		want          string // "" if that is right
+		want          string // "" without violations
 	}{
 		"as it is":                   {nil, []stored{a}, ""},
 		"one waits":                  {[]stored{a, deleted}, []stored{a, deleted}, ""},

@@ -26,15 +26,14 @@ var (
 	changesFlag = flag.Int("changes", longtest.Size(60, 150), "how many changes of the source they have to follow in all")
 )
 
-// TestScheduledRuns changes a source at random, also while it is listed and sent, and kills
-// scheduled runs at requests chosen at random. Then the source rests, and after every run that
-// finishes the service itself is asked what it has, and held against a model (see problems).
-// So the first one leaves every file with one asset, its content and its folder, however the
-// runs before it ended. What is gone waits, as it has to be missed by two runs, and may hold a
-// name until then. The second one trashes that; the third gives the names back, and then the
-// destination has what the source has. The fourth has nothing to do. The long form is
+// TestScheduledRuns changes a source at random, also during runs, and kills runs at random
+// requests. Then the source stays as it is, and after every finished run the assets are compared
+// with a model; see problems. The first of these runs gives every file one asset with its content
+// and folder. Deleted files keep their assets until two runs have detected the deletion, and such
+// an asset may hold a name. The second run trashes these assets. The third restores the names, and
+// then the destination equals the source. The fourth does nothing. The long form is
 //
-//	go test ./internal/cli -run ScheduledRuns -runs 30 -changes 1500 -seed 1 -timeout 60m -v
+//	go test ./cli -run ScheduledRuns -runs 30 -changes 1500 -seed 1 -timeout 60m -v
 func TestScheduledRuns(t *testing.T) {
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
 		t.Skip("its file system does not tell names apart that differ in case only")
@@ -72,30 +71,29 @@ func TestScheduledRuns(t *testing.T) {
 		*runsFlag, kills, l.unfinished, l.done, *runsFlag, *changesFlag, seed)
 }
 
-// A livelySource is a folder that changes, and its destination.
+// A livelySource is a changing folder and its destination.
 type livelySource struct {
 	*service
 	root   string
 	random *rand.Rand
-	n      int // for names and contents that are new
+	n      int // counter for new names and contents
 
-	mu sync.Mutex // changes come with requests, too
+	mu sync.Mutex // requests also cause changes
 	*fileHistory
 	files tree
-	done  map[string]int // changes, by kind
+	done  map[string]int // number of changes by kind
 
-	unfinished int // runs that had to say, over a source at rest, that something is left
+	unfinished int // runs with exit code 3 over a source that did not change
 }
 
-// sync gives a run that is to begin at once.
+// sync returns a run for the caller to start at once.
 func (l *livelySource) sync(t *testing.T, uploads int) *process {
 	l.begun++
 	return assetferry(t, filepath.Dir(l.root), l.variables(), "sync", "src", "--delete", "trash", "--grace-period", "0s", "--max-delete-percent", "100",
 		"--max-changes-percent", "100", "--confirm-timeout", "100ms", "-j", fmt.Sprint(uploads), "--json")
 }
 
-// during lets a run come to its end, with up to so many changes while it is at work, and gives
-// how many there were.
+// during runs a sync to its end, makes at most changes changes meanwhile, and returns their number.
 func (l *livelySource) during(t *testing.T, changes int) (made int) {
 	t.Helper()
 	changing, folders := l.changing(t, changes, &made), l.done["folder renamed"]
@@ -103,9 +101,9 @@ func (l *livelySource) during(t *testing.T, changes int) (made int) {
 	l.onRequest(func(*http.Request) { changing() })
 	code := p.run(t)
 	l.onRequest(nil)
-	l.mu.Lock() // from here on all is seen that came with requests
+	l.mu.Lock() // for all changes that requests made
 	defer l.mu.Unlock()
-	// A large folder that goes away looks as if the source did, and stops the run.
+	// A renamed large folder looks like a failing source, which stops the run.
 	stopped := code == exit.CodeError && l.done["folder renamed"] > folders &&
 		strings.Contains(p.stdout.String(), "items in a row failed alike, the last with: deleted at the source after it was listed")
 	if code != exit.CodeDone && code != exit.CodeItems && !stopped {
@@ -115,8 +113,8 @@ func (l *livelySource) during(t *testing.T, changes int) (made int) {
 	return made
 }
 
-// die kills a run at some request, with up to so many changes before that, and gives how many
-// there were. What was on its way may change before another run looks for it.
+// die makes at most changes changes during a run, kills it at a random request, and returns their
+// number. Uploads in progress may change before another run looks them up.
 func (l *livelySource) die(t *testing.T, changes int) (made int) {
 	t.Helper()
 	changing := l.changing(t, changes, &made)
@@ -124,13 +122,14 @@ func (l *livelySource) die(t *testing.T, changes int) (made int) {
 	killAtRequest(t, l.service, p, 1+l.random.IntN(60), func(*http.Request) bool { changing(); return true })
 	code := p.wait(t)
 	l.rest(t)
-	l.mu.Lock() // from here on all is seen that came with requests
+	l.mu.Lock() // for all changes that requests made
 	defer l.mu.Unlock()
 	l.ends(code)
 	return made
 }
 
-// changing gives what makes up to so many changes, one with every few requests, and counts them.
+// changing returns a function that makes a change with every few calls. made counts the changes, at
+// most changes.
 func (l *livelySource) changing(t *testing.T, changes int, made *int) func() {
 	every, most, asked := 1+l.random.IntN(4), l.random.IntN(changes+1), 0
 	return func() {
@@ -147,7 +146,7 @@ func (l *livelySource) changing(t *testing.T, changes int, made *int) func() {
 // of earlier files: the first detects deletions, the second trashes assets, the third restores names.
 const runsUntilStable = 3
 
-// finish lets runs come to their end while the source rests, and compares after each.
+// finish runs syncs over a source that does not change, and verifies the assets after each.
 func (l *livelySource) finish(t *testing.T) {
 	t.Helper()
 	var output strings.Builder
@@ -160,7 +159,7 @@ func (l *livelySource) finish(t *testing.T) {
 		if code != exit.CodeDone && code != exit.CodeItems || tries == 10 {
 			t.Fatalf("%v: exit code %d\n%s%s", p, code, p.stdout.String(), p.stderr.String())
 		}
-		if code == exit.CodeItems { // what a run had begun has changed since
+		if code == exit.CodeItems { // a change affected an unfinished action of the last run
 			l.unfinished++
 			continue
 		}
@@ -196,7 +195,7 @@ func (l *livelySource) change(t *testing.T) {
 	l.changeLocked(t)
 }
 
-// changeLocked makes one change.
+// changeLocked makes one random change.
 func (l *livelySource) changeLocked(t *testing.T) {
 	kinds := []struct {
 		name string
@@ -232,13 +231,13 @@ func (l *livelySource) changeLocked(t *testing.T) {
 	l.done[kind.name]++
 }
 
-// newKey is a key that no other file has had, whatever its case.
+// newKey returns a key that no other file ever had, in any case.
 func (l *livelySource) newKey(extension string) string {
 	l.n++
 	return fmt.Sprintf("%sPhoto %04d%s", [...]string{"", "Summer/", "Summer/at sea/", "winter/"}[l.random.IntN(4)], l.n, extension)
 }
 
-// recased is the key of a file with some letters of its name in the other case.
+// recased returns the key of a file with the case of some letters in its name changed.
 func (l *livelySource) recased(key string) string {
 	dir, name := path.Split(key)
 	for {
@@ -261,7 +260,7 @@ func (l *livelySource) create(t *testing.T) {
 	l.write(t, l.newKey([...]string{".jpg", ".txt"}[l.random.IntN(2)]))
 }
 
-// write gives a file a content that no other has had, of a size that many have.
+// write gives a file a unique content, with a size that many files have.
 func (l *livelySource) write(t *testing.T, key string) {
 	l.n++
 	begin := "text"
@@ -294,7 +293,7 @@ func (l *livelySource) rename(t *testing.T, from, to string) {
 	l.goesBy(from, to)
 }
 
-// goesBy has a file go by another key.
+// goesBy records a renamed file.
 func (l *livelySource) goesBy(from, to string) {
 	l.files[to] = l.files[from]
 	delete(l.files, from)
@@ -302,7 +301,7 @@ func (l *livelySource) goesBy(from, to string) {
 	l.appears(to, l.files[to])
 }
 
-// renameFolder moves all that is in a folder into one that is new; what is in none stays.
+// renameFolder moves a folder to a new name. Files at the top of the source stay.
 func (l *livelySource) renameFolder(t *testing.T, folder string) {
 	if folder == "." {
 		return

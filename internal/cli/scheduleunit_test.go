@@ -19,8 +19,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestScheduledCommand starts what schedule prints with nothing but what the unit or the
-// cron line sets: no other variable, and another folder. It has to end with 0.
+// The test runs the printed commands of schedule with only the environment of the unit or the cron
+// line, in another folder. It verifies that they succeed.
 func TestScheduledCommand(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("schedule is for Unix")
@@ -37,7 +37,7 @@ func TestScheduledCommand(t *testing.T) {
 	for name, tc := range map[string]struct {
 		env  []string
 		args []string
-		file string // the configuration
+		file string // name of the configuration file
 	}{
 		"a job":                {args: []string{"--job", "nightly"}, file: "to: sandbox\njobs:\n  nightly: {source: photos, unsupported: skip, log_file: nightly.log}\n"},
 		"a source with flags":  {args: []string{"photos", "--to", "sandbox", "--unsupported", "skip", "--exclude", `100% "$HOME" \o it's ü; x/**`, "--category", "Images", "--state", "my state.db"}},
@@ -81,14 +81,14 @@ func value(env []string, name string) string {
 	return ""
 }
 
-// A scheduled is a folder in which schedule is called with an environment.
+// A scheduled is a folder and an environment in which schedule is called.
 type scheduled struct {
 	*testing.T
 	dir string
 	env []string
 }
 
-// print calls schedule, does what it says has to be done before, and gives its output.
+// print calls schedule, runs the commands that it requires first, and returns its output.
 func (s scheduled) print(args ...string) string {
 	s.Helper()
 	p := assetferry(s, s.dir, s.env, append([]string{"schedule"}, args...)...)
@@ -103,7 +103,7 @@ func (s scheduled) print(args ...string) string {
 	return printed
 }
 
-// startUnit starts the service of a unit as systemd would.
+// startUnit runs the service of a unit like systemd.
 func (s scheduled) startUnit(printed string) {
 	s.Helper()
 	credentials := s.TempDir()
@@ -148,10 +148,10 @@ func (s scheduled) startUnit(printed string) {
 	}
 }
 
-// startCron starts the command of a cron line as cron would.
+// startCron runs the command of a cron line like cron.
 func (s scheduled) startCron(printed string) {
 	s.Helper()
-	_, line, _ := strings.Cut(printed, "\n") // after a comment
+	_, line, _ := strings.Cut(printed, "\n") // after a comment line
 	fields := strings.SplitN(strings.TrimSpace(line), " ", 6)
 	c := exec.Command("/bin/sh", "-c", strings.ReplaceAll(fields[5], `\%`, "%"))
 	c.Dir, c.Env = "/", []string{"PATH=/usr/bin:/bin", "SHELL=/bin/sh"}
@@ -166,8 +166,8 @@ func (s scheduled) startCron(printed string) {
 	}
 }
 
-// TestScheduleTakesTheFlagsOfSync gives schedule each flag of sync: the command has it, or
-// schedule refuses it, or it only says how this call prints.
+// The test calls schedule with each flag of sync. It verifies that the command has the flag, that
+// schedule rejects it, or that it only affects the output of schedule.
 func TestScheduleTakesTheFlagsOfSync(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("schedule is for Unix")
@@ -217,7 +217,7 @@ func TestScheduleTakesTheFlagsOfSync(t *testing.T) {
 			if code != exit.CodeUsage || !strings.Contains(p.stderr.String(), "--"+f.Name+" keeps sync running") {
 				t.Errorf("%s: exit code %d\n%s", flag, code, &p.stderr)
 			}
-		case f.Name == "notify": // which nobody may see
+		case f.Name == "notify": // its URL is a secret
 			if code != exit.CodeDone || !strings.Contains(printed, "\nEnvironmentFile=") {
 				t.Errorf("%s: exit code %d\n%s%s", flag, code, printed, &p.stderr)
 			}

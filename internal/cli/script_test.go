@@ -39,9 +39,8 @@ import (
 
 var update = flag.Bool("update", false, "write what commands print into the scripts")
 
-// TestScripts runs the scripts, one for each feature, against real processes.
-// What the command line promises of every call is checked at every call: see
-// checkCall.
+// TestScripts runs the scripts, one for each feature, with real processes. Rules for all commands
+// are checked at every call: see checkCall.
 func TestScripts(t *testing.T) {
 	if err := shipped(); err != nil {
 		t.Fatal(err)
@@ -53,7 +52,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
 			e.Values[benchKey{}] = &bench{}
-			e.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector's processes linger for a second otherwise
+			e.Setenv("GORACE", "atexit_sleep_ms=0") // otherwise processes with the race detector wait a second at their end
 			e.Setenv("NOON", noonZone())
 			e.Setenv("HOOKED", hookedDir)
 			e.Setenv("LOOPBACK", quietLoopback(2))
@@ -114,7 +113,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// cmdFerry runs assetferry and expects an exit code:
+// cmdFerry runs assetferry and verifies its exit code:
 //
 //	ferry 0 plan src --json
 func cmdFerry(ts *testscript.TestScript, neg bool, args []string) {
@@ -130,19 +129,19 @@ func cmdFerry(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	ts.Check(checkListed(args[1:], code))
 	if len(args) > 1 && !slices.Contains([]string{"help", "sandbox", "completion", "__complete"}, args[1]) {
-		// Nobody sees stdout here, so commands that then write JSON do.
+		// stdout is no terminal here, so these commands write JSON.
 		json := slices.Contains(args, "--json") || args[1] == "assets" && !slices.ContainsFunc(args, func(a string) bool { return a == "--table" || a == "-" || strings.HasPrefix(a, "--help") })
 		c := call{args[1], json, code, ts.ReadFile("stdout"), ts.ReadFile("stderr")}
 		ts.Check(c.check())
 	}
 }
 
-// cmdPrinted runs a command as it was printed by the one before, in the first group of a
-// pattern, and expects an exit code:
+// cmdPrinted runs a command from the output of the last one, the first group of a pattern, and
+// verifies its exit code:
 //
 //	printed 0 'Try: (.*)$'
 //
-// Flags that follow are added, such as --yes where a person would be asked.
+// More arguments are added to the command, such as --yes for a confirmation.
 func cmdPrinted(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -157,8 +156,8 @@ func cmdPrinted(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cmdCapture sets a variable to the first group of a pattern in what the command before
-// printed:
+// cmdCapture sets a variable to the first group of a pattern in stdout or stderr of the last
+// command:
 //
 //	capture HASH 'Plan hash (.*)$'
 func cmdCapture(ts *testscript.TestScript, _ bool, args []string) {
@@ -176,7 +175,7 @@ func exitCode(err error) (int, error) {
 	return 0, err
 }
 
-// A call is what came of running a command.
+// A call is the result of a command.
 type call struct {
 	command        string
 	json           bool
@@ -184,11 +183,11 @@ type call struct {
 	stdout, stderr string
 }
 
-// anyToken is what a token starts with, and each of its parts that says something. IDs are
-// chosen at random and may begin like that, too, but are not as long.
+// anyToken matches the start of a token and of each part with content. Random IDs may begin alike,
+// but are shorter.
 var anyToken = regexp.MustCompile(`eyJ[\w-]{10}`)
 
-// check checks what holds for every call of a command.
+// check verifies the rules for every call of a command.
 func (c call) check() error {
 	hasError := strings.Contains(c.stderr, "assetferry: ")
 	switch {
@@ -210,7 +209,7 @@ func (c call) check() error {
 	return nil
 }
 
-// fieldsOf are those that a line of a type always has.
+// fieldsOf returns the fields that every line of a type has.
 func fieldsOf(kind string) []string {
 	return map[string][]string{
 		"plan":          {"key", "action", "reason", "category", "folder", "name", "size"},
@@ -247,8 +246,8 @@ func fieldsOf(kind string) []string {
 	}[kind]
 }
 
-// checkJSON checks that stdout is JSON Lines of the promised form, and that the
-// last line of a run is its summary, with the exit code of the process.
+// checkJSON verifies that stdout is JSON Lines of the documented form, and that the last line of a
+// run is its summary, with the exit code of the process.
 func (c call) checkJSON() error {
 	var last map[string]any
 	for line := range strings.Lines(c.stdout) {
@@ -274,27 +273,27 @@ func (c call) checkJSON() error {
 	case c.code == exit.CodeUsage && last["type"] == "error":
 		return nil // there was no run
 	case last["type"] == "mapping", c.command == "status", c.command == "runs", c.command == "report", c.command == "explain", c.command == "state", c.command == "assets", c.command == "ai":
-		return nil // these are no runs
+		return nil // these commands have no run
 	case last["type"] != "summary" || last["exit"] != float64(c.code):
 		return fmt.Errorf("the last line is no summary with exit %d: %v", c.code, last)
 	}
 	return nil
 }
 
-// A bench is what a script works with besides files and processes.
+// A bench is the environment of a script besides files and processes.
 type bench struct {
 	service   *service
 	words     *wordService
-	bucket    *bucket                 // that the script started last
-	connector *ckfindertest.Connector // that the script started last
-	statePath *state.Store            // held by the test
+	bucket    *bucket                 // started last
+	connector *ckfindertest.Connector // started last
+	statePath *state.Store            // opened by the test
 }
 
 type benchKey struct{}
 
 func benchOf(ts *testscript.TestScript) *bench { return ts.Value(benchKey{}).(*bench) }
 
-// serviceOf is the service that the script started last.
+// serviceOf returns the service that the script started last.
 func serviceOf(ts *testscript.TestScript) *service {
 	s := benchOf(ts).service
 	if s == nil {
@@ -303,13 +302,12 @@ func serviceOf(ts *testscript.TestScript) *service {
 	return s
 }
 
-// cmdService starts a service with an environment of its own, instead of the one
-// before, and points the script at it. With the same directory it is the same
-// service again, at another URL:
+// cmdService starts a service with its own environment in place of the last one, and points the
+// script at it. With the same directory it is the same service at another URL:
 //
 //	service [-skew 2h] [-fault RULE]... [-dir DIR] [-storage BYTES] [-tls FILE] [-profile FILE]
 //
-// With -tls it speaks TLS, and its certificate is written to the file.
+// -tls makes it use TLS and writes its certificate to the file.
 func cmdService(ts *testscript.TestScript, _ bool, args []string) {
 	var o sandbox.Options
 	f := flag.NewFlagSet("service", flag.ContinueOnError)
@@ -342,7 +340,7 @@ func cmdService(ts *testscript.TestScript, _ bool, args []string) {
 	start := (*httptest.Server).Start
 	if *tls != "" {
 		start = func(server *httptest.Server) {
-			server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // who distrusts it hangs up
+			server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // for clients that do not trust the certificate
 			server.StartTLS()
 		}
 	}
@@ -360,7 +358,7 @@ func cmdService(ts *testscript.TestScript, _ bool, args []string) {
 	b.service = s
 }
 
-// cmdStats prints what the sandbox counted: method, route, status, how many.
+// cmdStats prints the request counters of the sandbox: method, route, status, number.
 func cmdStats(ts *testscript.TestScript, _ bool, _ []string) {
 	lines, err := serviceOf(ts).answers()
 	ts.Check(err)
@@ -369,7 +367,7 @@ func cmdStats(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 }
 
-// cmdMethods prints which methods were used since it was called last.
+// cmdMethods prints the methods of the requests since its last call.
 func cmdMethods(ts *testscript.TestScript, _ bool, _ []string) {
 	methods := map[string]bool{}
 	for _, r := range serviceOf(ts).drain() {
@@ -379,15 +377,14 @@ func cmdMethods(ts *testscript.TestScript, _ bool, _ []string) {
 	fmt.Fprintln(ts.Stdout(), strings.Join(slices.Sorted(maps.Keys(methods)), " "))
 }
 
-// cmdProcessed waits until the service has looked into all images, which it does when it
-// has answered.
+// cmdProcessed waits until the service has processed all images, which it does after its answers.
 func cmdProcessed(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(serviceOf(ts).processed(context.Background()))
 }
 
-// cmdTree prints what is at the service: place, size, digest.
+// cmdTree prints the assets at the service: path, size, checksum.
 func cmdTree(ts *testscript.TestScript, _ bool, _ []string) {
-	ts.Stdout() // nothing is an answer, too
+	ts.Stdout() // output may be empty
 	all, err := serviceOf(ts).assets()
 	ts.Check(err)
 	for _, a := range all {
@@ -395,8 +392,8 @@ func cmdTree(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 }
 
-// cmdLock makes a category private, whose files are then delivered to who has the cookie
-// only, not for a token: lock CATEGORY; with "!" it makes it public.
+// cmdLock makes a category private, or public with "!": lock CATEGORY. Files of private categories
+// are delivered only to clients with the cookie.
 func cmdLock(ts *testscript.TestScript, neg bool, args []string) {
 	s := serviceOf(ts)
 	ts.Check(s.setPrivate(args[0], !neg))
@@ -413,17 +410,17 @@ func cmdLock(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// cmdTrash trashes the asset at a place.
+// cmdTrash trashes the asset at a path.
 func cmdTrash(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(serviceOf(ts).trash(args[0]))
 }
 
-// cmdUpload puts an asset into a category: upload CATEGORY NAME FILE
+// cmdUpload uploads an asset into a category: upload CATEGORY NAME FILE
 func cmdUpload(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(serviceOf(ts).upload(args[0], args[1], []byte(ts.ReadFile(args[2]))))
 }
 
-// cmdSpoil changes a byte of what a service with a directory stores: spoil DIR TEXT
+// cmdSpoil changes a byte in the stored content of a service with a directory: spoil DIR TEXT
 func cmdSpoil(ts *testscript.TestScript, _ bool, args []string) {
 	spoiled := 0
 	ts.Check(filepath.WalkDir(filepath.Join(ts.MkAbs(args[0]), "content"), func(path string, d fs.DirEntry, err error) error {
@@ -443,7 +440,7 @@ func cmdSpoil(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cmdMake makes a file; its name may hold escapes as in Go: make NAME TEXT
+// cmdMake writes a file. Its name may contain Go escapes: make NAME TEXT
 func cmdMake(ts *testscript.TestScript, _ bool, args []string) {
 	name, err := strconv.Unquote(`"` + args[0] + `"`)
 	ts.Check(err)
@@ -452,7 +449,7 @@ func cmdMake(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(path, []byte(args[1]+"\n"), 0o600))
 }
 
-// cmdMany makes so many small files: many DIR N
+// cmdMany writes N small files: many DIR N
 func cmdMany(ts *testscript.TestScript, _ bool, args []string) {
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
@@ -463,7 +460,7 @@ func cmdMany(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cmdAged says when a file was changed: aged FILE DURATION
+// cmdAged sets the age of a file: aged FILE DURATION
 func cmdAged(ts *testscript.TestScript, _ bool, args []string) {
 	d, err := time.ParseDuration(args[1])
 	ts.Check(err)
@@ -471,40 +468,41 @@ func cmdAged(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.Chtimes(ts.MkAbs(args[0]), at, at))
 }
 
-// cmdEmpty cuts a file to nothing: empty FILE
+// cmdEmpty truncates a file to 0 bytes: empty FILE
 func cmdEmpty(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.Truncate(ts.MkAbs(args[0]), 0))
 }
 
-// cmdTouched makes a state database look as if its files had been changed long after it was
+// cmdTouched makes the files of a state database look as if they were changed long after it was
 // closed: touched FILE
 func cmdTouched(ts *testscript.TestScript, _ bool, args []string) {
 	path := ts.MkAbs(args[0]) + ".lock"
 	mark, err := os.ReadFile(path)
 	ts.Check(err)
-	words := strings.Fields(string(mark)) // the fifth is the time of the last sign of life
+	words := strings.Fields(string(mark)) // the fifth word is the time of the last heartbeat
 	at, err := strconv.ParseInt(words[4], 10, 64)
 	ts.Check(err)
 	aged := strings.Replace(string(mark), words[4], fmt.Sprintf("%019d", at-time.Minute.Milliseconds()), 1)
-	text := strings.TrimSuffix(aged, " "+words[7]+"\n") // the last is the checksum of all before
+	text := strings.TrimSuffix(aged, " "+words[7]+"\n") // the last word is the checksum of the others
 	sealed := fmt.Sprintf("%s %08x\n", text, crc32.Checksum([]byte(text), crc32.MakeTable(crc32.Castagnoli)))
 	ts.Check(os.WriteFile(path, []byte(sealed), 0o600))
 }
 
-// What differs from run to run; what is always there gets something of the usual width instead.
+// Patterns of text that differs between runs. Text that is always present is replaced by text of
+// the same width.
 var (
 	runID    = regexp.MustCompile(`\b\d{8}-\d{4}-[a-z0-9]{5}\b`)
 	dateTime = regexp.MustCompile(`\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b`)
 	duration = regexp.MustCompile(`\b(\d+m)?\d+(\.\d+)?(ms|s)\b`)
-	rates    = regexp.MustCompile(`, [\d.,]+( [kMG]?B)?/s\b`) // told of what lasts a second
-	underway = regexp.MustCompile(`(?m)^.*, ETA [\w.]+\n`)    // told of what lasts ten
+	rates    = regexp.MustCompile(`, [\d.,]+( [kMG]?B)?/s\b`) // printed for runs of at least one second
+	underway = regexp.MustCompile(`(?m)^.*, ETA [\w.]+\n`)    // printed for runs of at least ten seconds
 	exactly  = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 	planHash = regexp.MustCompile(`(?i)(plan hash |"hash":")[0-9a-f]{64}\b`)
 	assetID  = regexp.MustCompile(`(\(asset |/assets/|  Asset +)[\w-]{12}`)
 	requests = regexp.MustCompile(`(?m)^Estimate: [\d,]+ requests`)
 )
 
-// cmdScrub prints stdout or stderr again, without what differs from run to run.
+// cmdScrub prints stdout or stderr of the last command without text that differs between runs.
 func cmdScrub(ts *testscript.TestScript, _ bool, args []string) {
 	fmt.Fprint(ts.Stdout(), scrub(ts, ts.ReadFile(args[0])))
 }
@@ -526,7 +524,7 @@ func scrub(ts *testscript.TestScript, text string) string {
 	return assetID.ReplaceAllString(text, "${1}ID")
 }
 
-// cmdMode checks the permissions of a file: mode 0600 FILE
+// cmdMode verifies the permissions of a file: mode 0600 FILE
 func cmdMode(ts *testscript.TestScript, _ bool, args []string) {
 	if runtime.GOOS == "windows" {
 		return
@@ -538,8 +536,7 @@ func cmdMode(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cmdFiles prints the digest of every file in the work directory, except below
-// the folders named.
+// cmdFiles prints the checksum of every file in the work directory, except below the given folders.
 func cmdFiles(ts *testscript.TestScript, _ bool, except []string) {
 	work := ts.Getenv("WORK")
 	ts.Check(filepath.WalkDir(work, func(path string, d fs.DirEntry, err error) error {
@@ -559,7 +556,7 @@ func cmdFiles(ts *testscript.TestScript, _ bool, except []string) {
 	}))
 }
 
-// cmdHold holds a state database as another process would, or lets go of it:
+// cmdHold opens a state database like another process, or closes it:
 //
 //	hold FILE
 //	! hold
@@ -574,7 +571,7 @@ func cmdHold(ts *testscript.TestScript, letGo bool, args []string) {
 	ts.Check(err)
 }
 
-// cmdHalve loses the second half of a file.
+// cmdHalve truncates a file to its first half.
 func cmdHalve(ts *testscript.TestScript, _ bool, args []string) {
 	path := ts.MkAbs(args[0])
 	info, err := os.Stat(path)
@@ -582,7 +579,7 @@ func cmdHalve(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.Truncate(path, info.Size()/2))
 }
 
-// cmdEdit puts a text in the place of another, where that is first: edit FILE OLD NEW
+// cmdEdit replaces the first occurrence of a text in a file: edit FILE OLD NEW
 func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
 	text := ts.ReadFile(args[0])
 	if !strings.Contains(text, args[1]) {

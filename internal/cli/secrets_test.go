@@ -22,12 +22,12 @@ import (
 	"assetferry/sources/ckfinder/ckfindertest"
 )
 
-// Every secret of TestSecrets begins like this, so that one search finds them all.
+// Every secret of TestSecrets begins with this mark, so that one search finds them all.
 const mark = "Zq7hush"
 
 var jwt = regexp.MustCompile(`eyJ[\w-]+\.[\w-]+\.[\w-]+`)
 
-// leaks tells what of a text must not be seen by anybody.
+// leaks returns the secrets in a text.
 func leaks(where string, text []byte) (found []string) {
 	for _, secret := range append(regexp.MustCompile(`(?i)`+mark+`[\w-]*`).FindAll(text, -1), jwt.FindAll(text, -1)...) {
 		found = append(found, fmt.Sprintf("%s holds %s", where, secret))
@@ -35,13 +35,13 @@ func leaks(where string, text []byte) (found []string) {
 	return found
 }
 
-// A leakTest is a directory with a source, in which calls are searched for
-// secrets. What is in the folder inputs was put there by the test.
+// A leakTest is a directory with a source. The output of commands in it is searched for secrets.
+// The folder inputs contains the files that the test wrote.
 type leakTest struct {
 	dir    string
 	source string
 	env    []string
-	conf   []string // flags of every call
+	conf   []string // for every call
 	hook   *hook
 }
 
@@ -53,16 +53,16 @@ func newLeakTest(t *testing.T) *leakTest {
 		t.Fatal(err)
 	}
 	return &leakTest{dir: dir, source: "src", hook: startHook(t, func(w http.ResponseWriter, r *http.Request) {
-		http.Error(w, "no, not at "+r.URL.String(), http.StatusNotFound) // so that it is told of
+		http.Error(w, "no, not at "+r.URL.String(), http.StatusNotFound) // an error that is reported
 	})}
 }
 
-// notified has a call tell a hook whose URL is a secret.
+// notified returns the variables for notifications to a hook whose URL is a secret.
 func (l *leakTest) notified() []string {
 	return append(l.env, "ASSETFERRY_NOTIFY=http://"+mark+"-user:"+mark+"-password@"+strings.TrimPrefix(l.hook.url, "http://")+"/"+mark+"-path?key="+mark+"-query")
 }
 
-// input writes a file with a secret in it and gives its path.
+// input writes a file that contains a secret and returns its path.
 func (l *leakTest) input(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(l.dir, "inputs", name)
@@ -72,7 +72,8 @@ func (l *leakTest) input(t *testing.T, name, text string) string {
 	return path
 }
 
-// program writes a program that prints a text, with a secret among its arguments.
+// program writes a program that prints a text, and returns its command line, which contains a
+// secret.
 func (l *leakTest) program(t *testing.T, prints string) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -81,8 +82,8 @@ func (l *leakTest) program(t *testing.T, prints string) string {
 	return l.input(t, "print", "#!/bin/sh\necho "+mark+"-on-stderr >&2\nprintf '%s\\n' '"+prints+"'\n") + " --password " + mark + "-argument"
 }
 
-// bucket makes the source a bucket, of which some requests are refused with all that
-// they said, and gives the variables to reach it.
+// bucket makes the source a bucket that rejects some requests and repeats their content in the
+// errors. It returns the variables to reach the bucket.
 func (l *leakTest) bucket(t *testing.T, refused func(*http.Request) bool) []string {
 	t.Helper()
 	b := startBucket(t, "photos")
@@ -104,8 +105,8 @@ func (l *leakTest) bucket(t *testing.T, refused func(*http.Request) bool) []stri
 	return append(b.variables(), "AWS_ACCESS_KEY_ID="+mark+"-id", "AWS_SECRET_ACCESS_KEY="+mark+"-secret", "AWS_SESSION_TOKEN="+mark+"-token")
 }
 
-// connector makes the source a connector behind a login, with something around it, and gives
-// the header that opens it.
+// connector makes the source a connector that requires a login, with wrappers, and returns the
+// header with the session.
 func (l *leakTest) connector(t *testing.T, around ...func(http.Handler) http.Handler) string {
 	t.Helper()
 	c := ckfindertest.New(t, "Images")
@@ -118,8 +119,8 @@ func (l *leakTest) connector(t *testing.T, around ...func(http.Handler) http.Han
 	return "Cookie: PHPSESSID=" + mark + "-session"
 }
 
-// workspace makes the source an environment of a service, and gives its key and the variable
-// with its URL.
+// workspace makes the source an environment of a service, and returns the service, its key, and the
+// variable with its URL.
 func (l *leakTest) workspace(t *testing.T) (from *service, key tokens.AccessKey, url string) {
 	t.Helper()
 	e := tokens.Environment{ID: "9d1e7c40ab25f638c0d7", AccessKey: mark + "-access-key-of-the-source"}
@@ -129,7 +130,8 @@ func (l *leakTest) workspace(t *testing.T) (from *service, key tokens.AccessKey,
 	return from, e.AccessKey, "ASSETFERRY_SOURCE_URL=" + from.url
 }
 
-// search runs commands in all forms of output and searches everything they leave.
+// search runs commands with all forms of output, and searches everything that they write for
+// secrets.
 func (l *leakTest) search(t *testing.T, want map[string]int) {
 	t.Helper()
 	forms := [][]string{nil, {"--json"}, {"--verbose"}, {"--json", "--verbose", "--log-file", "log"}, {"--verbose", "--log-file", "log"}}
@@ -195,7 +197,7 @@ func (l *leakTest) searchFiles(t *testing.T, allowed ...string) {
 	}
 }
 
-// echo answers with a status and with everything it was told.
+// echo answers with a status and repeats the request in the answer.
 func echo(status int) func(http.Handler) http.Handler {
 	return func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -208,7 +210,7 @@ func echo(status int) func(http.Handler) http.Handler {
 	}
 }
 
-// uploadsOnly does something to uploads and leaves the rest alone.
+// uploadsOnly applies a wrapper to uploads only.
 func uploadsOnly(f func(http.Handler) http.Handler) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		odd := f(next)
@@ -222,11 +224,11 @@ func uploadsOnly(f func(http.Handler) http.Handler) func(http.Handler) http.Hand
 	}
 }
 
-// TestSecrets puts secrets wherever they can come from, and looks for them in
-// everything that is written: both streams, logs, state databases, whatever there is.
+// TestSecrets uses secrets in every input that can contain one. It verifies that no output contains
+// them: streams, logs, state databases, and other files.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
-	random := seedtest.Rand(t) // half of the ways, and all in the long form
+	random := seedtest.Rand(t) // half of the cases, or all in the long form
 	key := tokens.AccessKey(mark + "-access-key-of-the-environment")
 	environment := tokens.Environment{ID: "5f0c8a1be27d934610fe", AccessKey: key}
 	start := func(t *testing.T) *service {
@@ -300,7 +302,7 @@ func TestSecrets(t *testing.T) {
 			s := start(t)
 			s.wrap(uploadsOnly(func(next http.Handler) http.Handler {
 				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					next.ServeHTTP(httptest.NewRecorder(), r) // it is made, and so can be settled
+					next.ServeHTTP(httptest.NewRecorder(), r) // the asset exists, so the upload can be confirmed
 					echo(http.StatusInternalServerError)(next).ServeHTTP(w, r)
 				})
 			}))
@@ -445,7 +447,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// Whatever variable takes a secret is among those that TestSecrets gives one.
+// The test verifies that TestSecrets uses every variable that may contain a secret.
 func TestEverySecretIsTried(t *testing.T) {
 	t.Parallel()
 	var tried []byte
@@ -478,7 +480,7 @@ func TestEverySecretIsTried(t *testing.T) {
 	}
 }
 
-// TestSecretsAfterKill searches what a process leaves that could not clean up.
+// The test verifies that the files of a killed process contain no secret.
 func TestSecretsAfterKill(t *testing.T) {
 	t.Parallel()
 	e := tokens.Environment{ID: "5f0c8a1be27d934610fe", AccessKey: mark + "-key"}
@@ -503,8 +505,8 @@ func TestSecretsAfterKill(t *testing.T) {
 	}
 }
 
-// TestSecretsOfSandboxes: the lines for a shell and the file of credentials are
-// the only places where a sandbox shows its key.
+// The test verifies that a sandbox shows its key only in the lines for a shell and in the file of
+// credentials.
 func TestSecretsOfSandboxes(t *testing.T) {
 	t.Parallel()
 	l := newLeakTest(t)

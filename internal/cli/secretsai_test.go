@@ -16,10 +16,10 @@ import (
 	"assetferry/internal/test/seedtest"
 )
 
-// TestSecretsOfAI is TestSecrets for what opens the AI content service.
+// TestSecretsOfAI is TestSecrets for the credentials of the AI content service.
 func TestSecretsOfAI(t *testing.T) {
 	t.Parallel()
-	random := seedtest.Rand(t) // half of the ways, and all in the long form
+	random := seedtest.Rand(t) // half of the cases, or all in the long form
 	key := tokens.AccessKey(mark + "-access-key-of-the-environment")
 	environment := tokens.Environment{ID: "5f0c8a1be27d934610fe", AccessKey: key}
 	words := tokens.Environment{ID: "77aa0c1be27d93461b0b", AccessKey: mark + "-access-key-of-the-words"}
@@ -116,19 +116,19 @@ func TestSecretsOfAI(t *testing.T) {
 	}
 }
 
-// endpoint is the URL of something that answers with a status and a text.
+// endpoint returns the URL of a server that answers with a status and a text.
 func endpoint(t *testing.T, status int, text string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
-		_, _ = w.Write([]byte(text)) // whoever asked will tell
+		_, _ = w.Write([]byte(text)) // a client that closed the connection reports it
 	}))
 	t.Cleanup(s.Close)
 	return s.URL
 }
 
-// An answer is shown as it comes, and its parts may be shorter than anything that looks like a
-// secret: a token is not shown in parts either.
+// The test verifies that a token is not shown if it arrives in several parts of an answer. The
+// answer is printed while it arrives, and a part may be shorter than any token.
 func TestTokenInPartsOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	environment := tokens.Environment{ID: "77aa0c1be27d93461b0b", AccessKey: mark + "-access-key"}
@@ -163,7 +163,7 @@ func TestTokenInPartsOfAnAnswer(t *testing.T) {
 	}
 }
 
-// echoInStream answers messages with a stream that ends with an error that tells the token.
+// echoInStream answers messages with a stream that ends with an error that contains the token.
 func echoInStream(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/messages") {
@@ -171,6 +171,6 @@ func echoInStream(next http.Handler) http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = w.Write([]byte("event: error\ndata: {\"message\":\"no, not with " + r.Header.Get("Authorization") + "\"}\n\n")) // whoever asked will tell
+		_, _ = w.Write([]byte("event: error\ndata: {\"message\":\"no, not with " + r.Header.Get("Authorization") + "\"}\n\n")) // a client that closed the connection reports it
 	})
 }

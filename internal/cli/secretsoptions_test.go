@@ -14,8 +14,9 @@ import (
 	"assetferry/internal/sandbox/tokens"
 )
 
-// TestSecretsOfOptions is TestSecrets for what opens pictures to the AI content service: it arrives
-// there, and is shown nowhere, even if the service repeats it.
+// TestSecretsOfOptions is TestSecrets for options that give the AI content service access to
+// images. The service receives the secret, but no output contains it, even if the service repeats
+// it.
 func TestSecretsOfOptions(t *testing.T) {
 	t.Parallel()
 	environment := tokens.Environment{ID: "5f0c8a1be27d934610fe", AccessKey: "an-access-key"}
@@ -39,7 +40,7 @@ func TestSecretsOfOptions(t *testing.T) {
 				arrived++
 			}
 			rw.WriteHeader(http.StatusBadRequest)
-			_, _ = rw.Write(body) // whoever asked will tell
+			_, _ = rw.Write(body) // a client that closed the connection reports it
 		})
 	})
 	l.env = append(s.variables(), w.variables()...)

@@ -25,8 +25,8 @@ import (
 	"assetferry/internal/sandbox/tokens"
 )
 
-// A service is a sandbox on a loopback address in the process of the test, and a
-// look at it that shares nothing with the client.
+// A service is a sandbox on a loopback address in the process of the test. Its methods read the
+// service without code of the client.
 type service struct {
 	url string
 	env tokens.Environment
@@ -37,15 +37,15 @@ type service struct {
 	conns   *sandboxtest.Connections
 	close   func() error
 
-	processed func(context.Context) error // waits until all images are
+	processed func(context.Context) error // waits until all images are processed
 
 	mu       sync.Mutex
-	requests []string                        // method and path, in the order of their arrival
-	arrived  func(r *http.Request)           // told of each request before it is answered
-	answer   func(http.Handler) http.Handler // put around the sandbox
+	requests []string                        // method and path, in order of arrival
+	arrived  func(r *http.Request)           // called with each request before it is answered
+	answer   func(http.Handler) http.Handler // wraps the sandbox; may be nil
 }
 
-// newService starts a sandbox until it is closed.
+// newService starts a sandbox, which the caller must close.
 func newService(o sandbox.Options) (*service, error) {
 	return serveWith(o, (*httptest.Server).Start)
 }
@@ -76,7 +76,7 @@ func serveWith(o sandbox.Options, start func(*httptest.Server)) (*service, error
 	s.close = sync.OnceValue(func() error {
 		s.server.CloseClientConnections()
 		s.server.Close()
-		if o.Profile.Version != 0 { // its answers need not be as described
+		if o.Profile.Version != 0 { // its answers may differ from the specification
 			return h.Close()
 		}
 		return errors.Join(checked.Err(), h.Close())
@@ -99,7 +99,7 @@ func startService(t testing.TB, o sandbox.Options) *service {
 }
 
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Header.Get("X-Test") != "" { // the test itself
+	if r.Header.Get("X-Test") != "" { // a request of the test itself
 		s.handler.ServeHTTP(w, r)
 		return
 	}
@@ -117,27 +117,27 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.ServeHTTP(w, r)
 }
 
-// onRequest has f told of every request from now on.
+// onRequest sets a function that is called with every request from now on.
 func (s *service) onRequest(f func(*http.Request)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.arrived = f
 }
 
-// wrap puts something around the sandbox.
+// wrap replaces the handler that wraps the sandbox.
 func (s *service) wrap(f func(http.Handler) http.Handler) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answer = f
 }
 
-// rest waits until the service is done with all that processes have sent which have ended.
+// rest waits until the service has finished all requests of ended processes.
 func (s *service) rest(t testing.TB) {
 	t.Helper()
 	s.conns.Rest(t)
 }
 
-// drain returns the requests since the last time.
+// drain returns the requests since the last call.
 func (s *service) drain() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +167,7 @@ func (s *service) setPrivate(category string, private bool) error {
 	return fmt.Errorf("there is no category %s", category)
 }
 
-// variables are the environment of a client.
+// variables returns the environment variables of a client.
 func (s *service) variables() []string {
 	return []string{"ASSETFERRY_URL=" + s.url, "ASSETFERRY_ENVIRONMENT_ID=" + s.env.ID, "ASSETFERRY_ACCESS_KEY=" + string(s.env.AccessKey)}
 }
@@ -230,14 +230,14 @@ type folderTree struct {
 	Folders                        []folderTree
 }
 
-// structure gives the categories with their folders.
+// structure returns the categories with their folders.
 func (s *service) structure() ([]folderTree, error) {
 	var categories, top struct{ Items []folderTree }
 	if err := errors.Join(s.get("/categories?limit=500", &categories), s.get("/folders", &top)); err != nil {
 		return nil, err
 	}
 	for _, f := range top.Items {
-		if f.ParentID != "" { // a profile may have them all in the list
+		if f.ParentID != "" { // some profiles list subfolders, too
 			continue
 		}
 		i := slices.IndexFunc(categories.Items, func(c folderTree) bool { return c.ID == f.CategoryID })
@@ -253,8 +253,7 @@ func (s *service) structure() ([]folderTree, error) {
 	return categories.Items, nil
 }
 
-// places gives the paths of all categories and folders, in order; what is there
-// twice comes twice.
+// places returns the sorted paths of all categories and folders. Duplicates occur twice.
 func (s *service) places() ([]string, error) {
 	categories, err := s.structure()
 	var all []string
@@ -270,7 +269,7 @@ func (s *service) places() ([]string, error) {
 	return all, err
 }
 
-// assets reads back everything that is stored, by place.
+// assets returns all assets with their content, sorted by path.
 func (s *service) assets() ([]stored, error) {
 	categories, err := s.structure()
 	if err != nil {
@@ -312,7 +311,7 @@ func (s *service) list(where string, at stored, all *[]stored) error {
 			return err
 		}
 		for _, i := range page.Items {
-			if at.folder == "" && i.FolderID != "" { // as may be of a category
+			if at.folder == "" && i.FolderID != "" { // some profiles list assets of folders in the category
 				continue
 			}
 			a := at
@@ -331,7 +330,7 @@ func (s *service) list(where string, at stored, all *[]stored) error {
 	}
 }
 
-// find is the one asset at a place.
+// find returns the only asset at a path.
 func (s *service) find(place string) (stored, error) {
 	all, err := s.assets()
 	if err != nil {
@@ -344,7 +343,7 @@ func (s *service) find(place string) (stored, error) {
 	return all[i], nil
 }
 
-// trash moves the asset at a place to the trash.
+// trash trashes the asset at a path.
 func (s *service) trash(place string) error {
 	a, err := s.find(place)
 	if err != nil {
@@ -357,7 +356,7 @@ func (s *service) trash(place string) error {
 	return s.call("POST", "/assets/trash", bytes.NewReader(body), "application/json", nil)
 }
 
-// upload puts an asset directly into a category.
+// upload uploads an asset directly into a category.
 func (s *service) upload(category, name string, content []byte) error {
 	var categories struct{ Items []struct{ ID, Name string } }
 	if err := s.get("/categories?limit=500", &categories); err != nil {
@@ -385,7 +384,7 @@ func (s *service) upload(category, name string, content []byte) error {
 	return fmt.Errorf("there is no category %s", category)
 }
 
-// answers are the sandbox's own statistics, a line for each kind of answer.
+// answers returns the statistics of the sandbox, one line for each kind of answer.
 func (s *service) answers() ([]string, error) {
 	var v struct {
 		Requests []struct {

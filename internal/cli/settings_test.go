@@ -18,8 +18,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestSettingsOfEngineExist looks at each {name} in the texts of the engine: it is a setting, or
-// else a flag that is given anew for every run.
+// The test verifies that each {name} in the texts of the engine is a setting, or else a flag for a
+// single run.
 func TestSettingsOfEngineExist(t *testing.T) {
 	known := map[string]bool{}
 	for _, k := range config.Keys() {

@@ -13,9 +13,9 @@ import (
 	"assetferry/internal/test/usertest"
 )
 
-// What several tests need and takes long is made once for all of them.
+// Values that several tests need and that take long to make. They are made once.
 
-// writeLibrary writes the made-up library, with small photos, into a folder.
+// writeLibrary writes the demo library, with small photos, to a folder.
 func writeLibrary(dir string) error {
 	l, err := madeLibrary()
 	if err == nil {
@@ -26,12 +26,12 @@ func writeLibrary(dir string) error {
 
 var madeLibrary = sync.OnceValues(demo.MakeSmallLibrary)
 
-// withFaultpoints gives the path of an assetferry that can be made to die at a point.
+// withFaultpoints returns the path of an assetferry that can be made to exit at a fault point.
 func withFaultpoints(t *testing.T) string { return pathOf(t, builtWithFaultpoints) }
 
-// shipped has processes that tests start be of the program as it is shipped, which begins in
-// half the time of the test binary: that one holds all that tests need besides. The race
-// detector looks for races in them, so there they stay of the test binary.
+// shipped makes tests start the program as it is shipped, because it starts in half the time of the
+// test binary, which contains all tests. With the race detector, the processes stay those of the
+// test binary, so that it finds races in them.
 var shipped = sync.OnceValue(func() error {
 	hooked, err := exec.LookPath("assetferry")
 	if err != nil {
@@ -48,10 +48,10 @@ var shipped = sync.OnceValue(func() error {
 	return os.Setenv("PATH", filepath.Dir(program)+string(filepath.ListSeparator)+os.Getenv("PATH"))
 })
 
-// hookedDir is where the test binary is called assetferry, and does what testEnv says.
+// hookedDir is the folder in which the test binary is called assetferry; see testEnv.
 var hookedDir string
 
-// linkProgram puts an assetferry as it is shipped at a path.
+// linkProgram links the program as it is shipped to a path.
 func linkProgram(t *testing.T, at string) {
 	t.Helper()
 	err := os.MkdirAll(filepath.Dir(at), 0o700)
@@ -77,7 +77,7 @@ var (
 	builtWithFaultpoints = sync.OnceValues(func() (string, error) { return build("faultpoints", "-tags", "faultpoints") })
 )
 
-// build builds assetferry in a folder of the shared one.
+// build builds assetferry in a subfolder of the shared folder, and returns its path.
 func build(name string, flags ...string) (string, error) {
 	dir, err := sharedDir()
 	if err != nil {
@@ -97,5 +97,5 @@ var sharedDir = sync.OnceValues(func() (string, error) {
 	return dir, err
 })
 
-// removeShared removes what was made once the last test is over.
+// removeShared removes the shared files after the last test.
 var removeShared = func() {}

@@ -16,7 +16,7 @@ import (
 	"assetferry/internal/test/seedtest"
 )
 
-// An arrived is a source of a hundred pictures that has arrived, in a folder.
+// An arrived is a source of a hundred uploaded images, in a folder.
 type arrived struct {
 	*service
 	dir string
@@ -37,7 +37,7 @@ func arrive(t *testing.T) arrived {
 
 func (a arrived) path(n int) string { return filepath.Join(a.dir, "src", fmt.Sprintf("%03d.jpg", n)) }
 
-// write gives a picture a content that begins as one does.
+// write gives a file a content with the signature of an image.
 func (a arrived) write(t *testing.T, n int, text string) {
 	t.Helper()
 	tree{fmt.Sprintf("%03d.jpg", n): fmt.Sprintf("\xff\xd8\xff picture %d, %s", n, text)}.write(t, filepath.Join(a.dir, "src"))
@@ -50,7 +50,7 @@ func (a arrived) sync(t *testing.T, exit int, switches ...string) string {
 	return p.stdout.String() + p.stderr.String()
 }
 
-// wrote gives the requests since the last time that may have changed something.
+// wrote returns the requests since the last call that may have changed something.
 func (a arrived) wrote() []string {
 	return slices.DeleteFunc(a.drain(), func(r string) bool { return strings.HasPrefix(r, "GET ") || strings.HasPrefix(r, "HEAD ") })
 }
@@ -64,8 +64,8 @@ func (a arrived) remove(t *testing.T, n int) {
 	}
 }
 
-// TestUnhealthySource has a source look as sources in trouble do. Nothing is written then, the
-// exit code says so, and the message says what happened.
+// The test verifies that syncs of sources with typical failures write nothing, and end with the
+// exit code and the message for the failure.
 func TestUnhealthySource(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -98,7 +98,7 @@ func TestUnhealthySource(t *testing.T) {
 			a := arrive(t)
 			test.harm(t, a)
 			switches := append([]string{"--delete", "trash", "--grace-period", "0s"}, test.switches...)
-			for range 2 { // as often as a timer may start it
+			for range 2 { // a timer starts it repeatedly
 				if said := a.sync(t, test.exit, switches...); !strings.Contains(said, test.say) {
 					t.Errorf("nobody says %q: %s", test.say, said)
 				}
@@ -110,14 +110,14 @@ func TestUnhealthySource(t *testing.T) {
 	}
 }
 
-// TestLimitsOfSync goes to each limit, one beyond it, and beyond it with consent; to a quarter of
-// that unless in the long form.
+// The test verifies each limit of sync: at the limit, one beyond it, and beyond it with an
+// override. The short form runs a quarter of the cases.
 func TestLimitsOfSync(t *testing.T) {
 	t.Parallel()
 	random := seedtest.Rand(t)
 	removing := []string{"--delete", "trash", "--grace-period", "0s"}
 	for name, test := range map[string]struct {
-		change       int // so many pictures
+		change       int // number of changed images
 		remove       int
 		switches     []string
 		exit         int
@@ -148,7 +148,7 @@ func TestLimitsOfSync(t *testing.T) {
 			t.Parallel()
 			a := arrive(t)
 			a.remove(t, test.remove)
-			a.sync(t, exit.CodeDone, removing...) // which misses them for the first time
+			a.sync(t, exit.CodeDone, removing...) // detects the deletions for the first time
 			for n := range test.change {
 				a.write(t, pictures-1-n, "changed")
 			}
@@ -166,11 +166,11 @@ func TestLimitsOfSync(t *testing.T) {
 	}
 }
 
-// TestUnhealthyBucket has the listing of a bucket be refused, and end in the middle.
+// The test verifies syncs of a bucket whose listing is denied, or ends too early.
 func TestUnhealthyBucket(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		of     string // a parameter of the requests that are refused
+		of     string // query parameter of the rejected requests
 		status int
 		code   string
 		exit   int

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestInterruptThrice interrupts a migration whose output nobody reads, so that it
-// can neither finish nor abort: the third interrupt ends it all the same, and the
-// next call brings the rest.
+// The test interrupts a migration whose output is not read, so that it can neither finish nor
+// abort. It verifies that the third interrupt ends the process, and that the next run uploads the
+// rest.
 func TestInterruptThrice(t *testing.T) {
 	t.Parallel()
 	files := smallTree(300)
@@ -50,8 +50,8 @@ func TestInterruptThrice(t *testing.T) {
 	files.check(t, s)
 }
 
-// interruptUntil goes on interrupting: signals that come before the last one was
-// taken note of are one.
+// interruptUntil sends interrupts repeatedly, because signals that arrive before the last one was
+// handled are merged.
 func interruptUntil(t *testing.T, p *process, ended <-chan error) (int, error) {
 	t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)
@@ -62,12 +62,12 @@ func interruptUntil(t *testing.T, p *process, ended <-chan error) (int, error) {
 			code, _ := exitCode(err)
 			return code, err
 		case <-tick.C:
-			_ = p.Process.Signal(os.Interrupt) // it may have ended
+			_ = p.Process.Signal(os.Interrupt) // the process may have ended
 		}
 	}
 }
 
-// fullPipe is a pipe that nobody reads and that holds no more.
+// fullPipe returns a pipe that is full and never read.
 func fullPipe(t *testing.T) *os.File {
 	t.Helper()
 	r, w, err := os.Pipe()

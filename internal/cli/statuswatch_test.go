@@ -10,8 +10,8 @@ import (
 	"assetferry/internal/sandbox"
 )
 
-// Another process is watched to its end; when it is killed, that is told and is no
-// success.
+// The test verifies that status --watch follows another process to its end, and that a killed
+// process is reported and not a success.
 func TestStatusWatch(t *testing.T) {
 	t.Parallel()
 	s := startService(t, sandbox.Options{})
@@ -48,7 +48,7 @@ func TestStatusWatch(t *testing.T) {
 	}
 }
 
-// Who stops watching is not told that the run has stopped.
+// The test verifies that an interrupt of status --watch does not report the run as stopped.
 func TestInterruptWatch(t *testing.T) {
 	t.Parallel()
 	s := startService(t, sandbox.Options{})

@@ -12,7 +12,7 @@ import (
 	"assetferry/internal/sandbox"
 )
 
-// nextRun reads the lines of a command that stays up to the summary of its next run.
+// nextRun reads the output of a command that keeps running, up to the summary of its next run.
 func nextRun(t *testing.T, p *process) printed {
 	t.Helper()
 	for line := range p.lines {
@@ -24,8 +24,8 @@ func nextRun(t *testing.T, p *process) printed {
 	return printed{}
 }
 
-// TestWatch brings what changes, also in a folder that is new, and does not take what it
-// writes itself for a change.
+// The test verifies that --watch uploads changes, also in a new folder, and that files that sync
+// writes do not start a run.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -50,19 +50,19 @@ func TestWatch(t *testing.T) {
 		t.Errorf("the second run is %+v", e)
 	}
 	interrupt(t, p)
-	if code := p.wait(t); code != exit.CodeDone && code != exit.CodeInterrupted { // it may be in the middle of the next one
+	if code := p.wait(t); code != exit.CodeDone && code != exit.CodeInterrupted { // the next run may be in progress
 		t.Errorf("exit code %d: %s", code, p.stderr.String())
 	}
 
-	p = watch() // so that no time is over before the change is seen
+	p = watch() // so that the change starts the run, and not the interval
 	nextRun(t, p)
 	more := tree{"new/folder/one.jpg": "one", "two.jpg": "two"}
 	more.write(t, source)
-	for brought := int64(0); brought < 2; { // with luck in one run
+	for brought := int64(0); brought < 2; { // usually in one run
 		brought += nextRun(t, p).Actions["create"]
 	}
 	interrupt(t, p)
-	if code := p.wait(t); code != exit.CodeDone && code != exit.CodeInterrupted { // it may have been told of the change once more
+	if code := p.wait(t); code != exit.CodeDone && code != exit.CodeInterrupted { // a late event of the change may have started a run
 		t.Errorf("exit code %d: %s", code, p.stderr.String())
 	}
 
@@ -95,7 +95,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestWatchInterrupted ends with what has begun, and with the exit code of that.
+// The test verifies that an interrupt lets the current run finish, and that the exit code is that
+// of the run.
 func TestWatchInterrupted(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -121,7 +122,7 @@ func TestWatchInterrupted(t *testing.T) {
 	}
 }
 
-// TestRescan needs no folder.
+// The test verifies that --rescan repeats runs for a bucket, too.
 func TestRescan(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -143,12 +144,12 @@ func TestRescan(t *testing.T) {
 		}
 	}
 	interrupt(t, p)
-	if code := p.wait(t); code != exit.CodeDone && code != exit.CodeInterrupted { // it may be in the middle of the next one
+	if code := p.wait(t); code != exit.CodeDone && code != exit.CodeInterrupted { // the next run may be in progress
 		t.Errorf("exit code %d: %s", code, p.stderr.String())
 	}
 }
 
-// TestWatchEnds ends at once what waiting does not better.
+// The test verifies that errors which waiting cannot fix end --watch at once.
 func TestWatchEnds(t *testing.T) {
 	t.Parallel()
 	s := startService(t, sandbox.Options{})

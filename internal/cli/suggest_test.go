@@ -8,8 +8,8 @@ import (
 	"assetferry/internal/cli/command"
 )
 
-// TestDidYouMean suggests every command, topic and flag to a person who doubles its last
-// character, and nothing for a name that is like no other.
+// The test verifies that every command, topic and flag is suggested if its last character is
+// doubled, and that a name without similarity gets no suggestion.
 func TestDidYouMean(t *testing.T) {
 	root := rootCommand(command.New(command.Environment{}, false))
 	names := namesBelow(root)

@@ -10,8 +10,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// cmdWeb has a server hand out a folder to whoever sends a header, and puts its URL
-// into WEB: web FOLDER [NAME VALUE]
+// cmdWeb serves a folder to requests with a header, and sets WEB to its URL: web FOLDER [NAME
+// VALUE]
 func cmdWeb(ts *testscript.TestScript, _ bool, args []string) {
 	files := http.FileServer(http.Dir(ts.MkAbs(args[0])))
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -25,14 +25,14 @@ func cmdWeb(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("WEB", s.URL)
 }
 
-// cmdAddressed puts the URL of the server into a file: addressed FILE
+// cmdAddressed expands variables, such as the URL of the server, in a file: addressed FILE
 func cmdAddressed(ts *testscript.TestScript, _ bool, args []string) {
 	text := os.Expand(ts.ReadFile(args[0]), ts.Getenv)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }
 
-// table makes the source a table whose URLs open something, at a server that wants a
-// header besides, and gives the variables to reach it.
+// table makes the source a table whose URLs contain secrets, at a server that also requires a
+// header, and returns the variables to reach it.
 func (l *leakTest) table(t *testing.T, answer http.HandlerFunc) []string {
 	t.Helper()
 	s := httptest.NewServer(answer)
@@ -42,7 +42,7 @@ func (l *leakTest) table(t *testing.T, answer http.HandlerFunc) []string {
 	return []string{"ASSETFERRY_SOURCE_HEADERS=Authorization: Bearer " + mark + "-header"}
 }
 
-// toInsiders answers to those who know the header and the URL.
+// toInsiders answers requests with the right header and URL.
 func toInsiders(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Authorization") != "Bearer "+mark+"-header" || r.URL.Query().Get("token") != mark+"-signature" {
 		w.WriteHeader(http.StatusUnauthorized)

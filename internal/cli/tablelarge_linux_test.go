@@ -26,11 +26,11 @@ import (
 	"assetferry/internal/test/longtest"
 )
 
-// A moody server hands out contents that follow from their names, and does to a part of
-// the requests whatever servers do: by a seed, so that each name has its own fate.
+// A moody server serves contents that depend on their names, and makes some of the requests fail in
+// typical ways. The failures depend on the path only, so they are reproducible.
 type moody struct {
 	requests, cuts, refusals, whole, lies atomic.Int64
-	attempts                              sync.Map // by path
+	attempts                              sync.Map // number of requests by path
 }
 
 func contentOf(name string) []byte {
@@ -53,7 +53,7 @@ func (m *moody) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	content := contentOf(path.Base(r.URL.Path))
 	w.Header().Set("Etag", fmt.Sprintf(`"%x"`, h.Sum64()))
 	switch mood := random.IntN(10_000); {
-	case mood < 3: // rarely, since it has to be waited for
+	case mood < 3: // rarely, because each one costs a second
 		m.refusals.Add(1)
 		w.Header().Set("Retry-After", "1")
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -80,10 +80,10 @@ func (m *moody) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Unix(1_700_000_000, 0), bytes.NewReader(content))
 }
 
-// A clerk looks at everything that is uploaded.
+// A clerk verifies all uploads.
 type clerk struct {
-	watched atomic.Int64 // the process that uploads; 0 until it is known
-	peak    atomic.Int64 // the most memory that it had so far, in KiB
+	watched atomic.Int64 // ID of the uploading process; 0 until it is known
+	peak    atomic.Int64 // peak memory of that process, in KiB
 
 	mu    sync.Mutex
 	seen  map[string]int
@@ -110,8 +110,8 @@ func (c *clerk) look(next http.Handler) http.Handler {
 	})
 }
 
-// peakOf is the most memory that a process had so far, in KiB; 0 if it has ended. What the
-// system tells once it has ended counts the memory of the process that began it, too.
+// peakOf returns the peak memory of a running process in KiB, and 0 for an ended one. The value
+// that the system reports for an ended process includes the memory of its parent.
 func peakOf(pid int64) (kib int64) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -153,12 +153,12 @@ func (c *clerk) note(contentType string, body []byte) error {
 
 var rowsFlag = flag.Int("rows", 1_500, "of the table of TestALargeTableOverABadServer")
 
-// TestALargeTableOverABadServer brings over a table of many rows, in no order, from a
-// server that breaks off, refuses, pays no heed to ranges and lies: every object arrives
-// once and as it is, and memory does not grow with the table. The long form, which
-// .ci/run runs by itself, is
+// The test migrates a large table in random order from a server that closes connections, rejects
+// requests, ignores ranges and sends wrong lengths. It verifies that every object is uploaded once
+// with its content, and that memory does not grow with the table. The long form, which .ci/run runs
+// separately, is
 //
-//	go test ./internal/cli -run TestALargeTable -rows 100000 -v
+//	go test ./cli -run TestALargeTable -rows 100000 -v
 func TestALargeTableOverABadServer(t *testing.T) {
 	t.Parallel()
 	rows, most := *rowsFlag, int64(200<<10) // KiB
@@ -175,7 +175,7 @@ func TestALargeTableOverABadServer(t *testing.T) {
 		name := fmt.Sprintf("image-%06d.jpg", n)
 		size := strconv.Itoa(len(contentOf(name)))
 		if n%10 == 0 {
-			size = "" // it has to be asked for
+			size = "" // a HEAD request finds it
 		}
 		fmt.Fprintf(&b, "%s/%d/%s,Folder %03d,\"Number %d\nof many\",%s\n", server.URL, n, name, n%200, n, size)
 	}

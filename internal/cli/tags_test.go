@@ -10,8 +10,8 @@ import (
 	"assetferry/internal/sandbox"
 )
 
-// Tags cost one request for each object that is sent, and none for those that are
-// planned, known or adopted; everything else comes with the content.
+// The test verifies that tags cost one request for each uploaded object, and none for objects that
+// are planned, known or adopted; all other metadata comes with the content.
 func TestRequestsForTags(t *testing.T) {
 	const objects = 12
 	dir := t.TempDir()

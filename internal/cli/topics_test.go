@@ -22,8 +22,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// commandsOf are the command lines that a text shows: what follows "$ ", with the lines
-// that continue it after a "\", "|" or "||".
+// commandsOf returns the command lines in a text: the lines after "$ ", with their continuation
+// lines after "\", "|" or "||".
 func commandsOf(text string) (commands []string) {
 	continued := false
 	for line := range strings.Lines(text) {
@@ -40,7 +40,7 @@ func commandsOf(text string) (commands []string) {
 	return commands
 }
 
-// helpTopics are the topics by name.
+// helpTopics returns the texts of the topics by name.
 func helpTopics(t *testing.T) map[string]string {
 	t.Helper()
 	entries, err := helpTexts.ReadDir("help")
@@ -58,7 +58,7 @@ func helpTopics(t *testing.T) map[string]string {
 	return topics
 }
 
-// allCommands are the program's commands, topics aside.
+// allCommands returns all commands, without topics.
 func allCommands(t *testing.T) (commands []*cobra.Command) {
 	t.Helper()
 	var add func(*cobra.Command)
@@ -75,8 +75,8 @@ func allCommands(t *testing.T) (commands []*cobra.Command) {
 	return commands
 }
 
-// topicReader has what a topic takes for granted: a library in ./photos, in the bucket
-// photos, and behind a connector, a service that the environment points at, and the program on the PATH.
+// topicReader returns a reader with the requirements of topics: a library in ./photos, in the
+// bucket photos and behind a connector, a service in the environment, and the program on the PATH.
 func topicReader(t *testing.T) *reader {
 	t.Helper()
 	if err := shipped(); err != nil {
@@ -99,13 +99,12 @@ func topicReader(t *testing.T) *reader {
 	return r
 }
 
-// noonZone is a time zone in which it is about noon: hours away from when examples have a
-// run end.
+// noonZone returns a time zone in which it is about noon, far from the times at which runs in
+// examples end.
 func noonZone() string { return fmt.Sprintf("Etc/GMT%+d", time.Now().UTC().Hour()-12) }
 
-// quietLoopback is a loopback address of this machine, a different one for each n from 2 to 254 where
-// the system has them. Ports of 127.0.0.1 are given to connections of other tests, so that a
-// port that was free for a moment may be taken.
+// quietLoopback returns a loopback address of this machine, a different one for each n from 2 to
+// 254 if the system supports them. On 127.0.0.1 another test may take a port that was just free.
 func quietLoopback(n int) string {
 	if runtime.GOOS != "linux" {
 		n = 1
@@ -113,7 +112,7 @@ func quietLoopback(n int) string {
 	return fmt.Sprintf("127.0.0.%d", n)
 }
 
-// follow runs commands one after the other in a shell.
+// follow runs commands in sequence in one shell.
 func (r *reader) follow(t *testing.T, commands []string) {
 	t.Helper()
 	var script strings.Builder
@@ -125,7 +124,7 @@ func (r *reader) follow(t *testing.T, commands []string) {
 	}
 }
 
-// beforeTopic is what has happened before a topic is read.
+// beforeTopic returns the commands that run before those of a topic.
 func beforeTopic(name string) []string {
 	return map[string][]string{
 		"redirects": {`printf 'old_urls:\n  - https://cdn.example.com/${path}\n  - {url: "https://cdn.example.com/w_${width}/${path}", widths: [320, 640, 1280]}\n' > assetferry.yaml`,
@@ -139,12 +138,12 @@ func beforeTopic(name string) []string {
 	}[name]
 }
 
-// beforeExamples is what has happened before the examples of a command are needed: a run,
-// whose ID stands for those in the examples, and what only they begin with.
+// beforeExamples returns the commands that run before the examples of a command: a run, whose ID
+// replaces those in the examples, and the setup that only these examples need.
 func beforeExamples(examples string) []string {
 	before := []string{
 		"mkdir -p photos/2024/spring site", "cp photos/photos/2024/harbour/harbour-01.jpg photos/2024/spring/harbour.jpg",
-		"rm photos/photos/2025/broken.jpg", "cp photos/2024/spring/harbour.jpg photo.jpg", // all of them can be described
+		"rm photos/photos/2025/broken.jpg", "cp photos/2024/spring/harbour.jpg photo.jpg", // the AI can describe all remaining images
 		"echo '<img src=harbour.jpg>' > site/index.html", `echo '[{"domain":"https://example.com","headers":{"authorization":"Bearer x"}}]' > headers.json`, "printf 'id,decision\n' > decisions.csv",
 		"assetferry migrate ./photos --unsupported skip --json > before.jsonl",
 		`RUN=$(tail -1 before.jsonl | sed -E 's/.*"run":"([^"]+)".*/\1/')`,
@@ -161,11 +160,11 @@ func beforeExamples(examples string) []string {
 	return before
 }
 
-// exampleIDs puts the IDs of the context that is there, and a backup, in place of those in the
-// examples.
+// exampleIDs replaces the IDs in the examples by those of the existing context and backup.
 var exampleIDs = strings.NewReplacer("--restore DIR", `--restore "$(ls -d state/assetferry/backups/* | head -n 1)"`, "house-style/prompt/alt", `"$STYLE/prompt/$PROMPT"`, "house-style/file/glossary", `"$STYLE/file/$FILE"`, "house-style", `"$STYLE"`)
 
-// TestTopics follows topics as a reader would: each in the long form, and else a quarter of them.
+// The test runs the commands of topics: all topics in the long form, and otherwise a quarter of
+// them.
 func TestTopics(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("needs bash")
@@ -178,7 +177,7 @@ func TestTopics(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if commands := commandsOf(text); len(commands) > 0 {
-				if strings.Contains(text, "eval ") { // that of a sandbox
+				if strings.Contains(text, "eval ") { // the service is a sandbox
 					commands = append(commands, "assetferry sandbox stop")
 				}
 				topicReader(t).follow(t, append(beforeTopic(name), commands...))
@@ -187,8 +186,8 @@ func TestTopics(t *testing.T) {
 	}
 }
 
-// TestExamples runs the examples in the help of commands, each command's in a shell: of all
-// commands in the long form, and else of a quarter of them.
+// The test runs the examples in the help of commands, with one shell per command: all commands in
+// the long form, and otherwise a quarter of them.
 func TestExamples(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("needs bash")
@@ -201,7 +200,7 @@ func TestExamples(t *testing.T) {
 		t.Run(strings.ReplaceAll(c.CommandPath(), " ", "_"), func(t *testing.T) {
 			t.Parallel()
 			commands := beforeExamples(c.Example)
-			if strings.HasPrefix(c.CommandPath(), "assetferry sandbox ") { // which needs one of its own
+			if strings.HasPrefix(c.CommandPath(), "assetferry sandbox ") { // each of these needs its own sandbox
 				commands = append(commands, `eval "$(assetferry sandbox --data trial &)"`)
 			}
 			for line := range strings.Lines(c.Example) {
@@ -215,7 +214,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestTextsNameWhatThereIs looks for every command, topic and switch that a text tells of.
+// The test verifies that every command, topic and flag that a text mentions exists.
 func TestTextsNameWhatThereIs(t *testing.T) {
 	texts := helpTopics(t)
 	readme, err := os.ReadFile("../../README.md")
@@ -230,7 +229,7 @@ func TestTextsNameWhatThereIs(t *testing.T) {
 	for _, c := range allCommands(t) {
 		path := strings.TrimPrefix(c.CommandPath(), "assetferry ")
 		known[path], known["help "+path] = true, true
-		if !strings.HasPrefix(path, "completion") { // whose texts are cobra's
+		if !strings.HasPrefix(path, "completion") { // cobra writes their texts
 			texts["help of "+c.CommandPath()] = c.Long
 		}
 	}
@@ -240,7 +239,7 @@ func TestTextsNameWhatThereIs(t *testing.T) {
 		c.Flags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
 		c.PersistentFlags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
 	}
-	prose := []string{"moves", "probe", "itself"} // what follows the name in a sentence
+	prose := []string{"moves", "probe", "itself"} // words that may follow the name in a sentence
 	mention := regexp.MustCompile(`\bassetferry ((?:help|state|assets|completion) [a-z0-9-]+|[a-z]+)\b`)
 	for name, text := range texts {
 		for _, m := range mention.FindAllStringSubmatch(text, -1) {
@@ -258,8 +257,7 @@ func TestTextsNameWhatThereIs(t *testing.T) {
 	}
 }
 
-// TestTopicsFit holds the form of topics: the first line says what it is about, and no
-// line is longer than a terminal is wide.
+// The test verifies the form of topics: the first line is a title, and all lines fit on a terminal.
 func TestTopicsFit(t *testing.T) {
 	for name, text := range helpTopics(t) {
 		if about, _, ok := strings.Cut(text, "\n\n"); !ok || strings.Contains(about, "\n") || strings.HasSuffix(about, ".") {

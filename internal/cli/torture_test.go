@@ -30,19 +30,18 @@ var tortureFlag = flag.Int("torture", len(faultpoint.All())+longtest.Size(0, 10)
 
 const killsPerWorld = 6
 
-// TestTorture kills migrations, again and again on the same state database, and lets them
-// come to their end: nothing is missing then, and nothing is there twice. At every
-// named point of an item's life the process that dies is one that was built with
-// the tag faultpoints; at other moments it is assetferry as it is shipped, with 1
-// to 32 uploads at once. The services read what is not documented one way and the
-// other by turns, or all as the flag -reading says. The short form has each point
-// once. The long one, each point ten times, is
+// TestTorture repeatedly kills migrations with the same state database, and then lets them finish.
+// It verifies that no object is missing and none exists twice. A process that is killed at a fault
+// point is built with the tag faultpoints. At other times it is assetferry as it is shipped, with 1
+// to 32 parallel uploads. The services alternate between the readings of undocumented behaviour, or
+// all use that of -reading. The short form uses each point once. The long form, which uses each
+// point ten times, is
 //
-//	go test ./internal/cli -run Torture -torture 500 -seed 1 -timeout 60m -v
+//	go test ./cli -run Torture -torture 500 -seed 1 -timeout 60m -v
 //
-// and at services of one reading
+// and for services with one reading
 //
-//	go test ./internal/cli -run Torture -torture 500 -seed 1 -timeout 60m -v -reading "folders: flat; category_listing: deep"
+//	go test ./cli -run Torture -torture 500 -seed 1 -timeout 60m -v -reading "folders: flat; category_listing: deep"
 func TestTorture(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a process that was killed cannot be told from one that failed")
@@ -64,13 +63,13 @@ func TestTorture(t *testing.T) {
 	r.report(t, seed)
 }
 
-// A torture is what all worlds have in common.
+// A torture is the state that all ordeals share.
 type torture struct {
 	binary string
-	want   int // kills
+	want   int // expected number of kills
 
 	mu     sync.Mutex
-	killed map[string]int // by point
+	killed map[string]int // number of kills by fault point
 	found  damage
 }
 
@@ -90,10 +89,9 @@ func (r *torture) report(t *testing.T, seed uint64) {
 	}
 }
 
-// A death is where a process is to be killed: at the nth hit of a point, or at a
-// moment chosen at random.
+// A death is the time to kill a process: the nth hit of a fault point, or a random moment.
 type death struct {
-	point faultpoint.Point // empty: at random
+	point faultpoint.Point // empty: a random moment
 	n     int
 }
 
@@ -104,21 +102,19 @@ func (d death) String() string {
 	return fmt.Sprintf("at point %s", d.point)
 }
 
-// most gives the last hit of a point that a process is made to die at. A run comes
-// to what is not listed here only once.
+// most returns the last hit of a fault point that is used for a kill. A run reaches all other
+// points only once.
 var most = map[faultpoint.Point]int{
 	faultpoint.Taken: 4, faultpoint.FolderIntended: 6, faultpoint.FolderMade: 6, faultpoint.FolderSaved: 6, faultpoint.Opened: 12,
 	faultpoint.Sent: 12, faultpoint.Described: 12, faultpoint.Recorded: 3, faultpoint.Looked: 2,
 }
 
-// comesFirst reports whether a world comes to a point only before anything else
-// has happened in it.
+// comesFirst reports whether an ordeal reaches a fault point only before any other event.
 func comesFirst(p faultpoint.Point) bool {
 	return p == faultpoint.CategoryMade || p == faultpoint.Waited
 }
 
-// sentences deals out deaths to worlds: each point as often as every other, the
-// rest at random.
+// sentences distributes deaths to ordeals: each fault point equally often, the rest at random.
 func sentences(random *rand.Rand, kills int) [][]death {
 	var first, all []death
 	for range max(1, kills/50) {
@@ -142,21 +138,20 @@ func sentences(random *rand.Rand, kills int) [][]death {
 	return worlds
 }
 
-// An ordeal is one world, with a source that grows and a service that is not
-// reliable.
+// An ordeal is one sequence of kills, with a growing source and an unreliable service.
 type ordeal struct {
 	*torture
-	reading    string // of what services do not document
+	reading    string // reading of undocumented behaviour
 	random     *rand.Rand
 	dir        string
 	files      tree
 	s          *service
 	provenance string
 	duplicates string
-	endings    []string // of each process, how it ended
+	endings    []string // how each process ended
 }
 
-// suffer deals out deaths on one state database and lets the migration come to its end.
+// suffer kills processes on one state database, and then lets the migration finish.
 func (o *ordeal) suffer(t *testing.T, deaths []death) {
 	o.dir, o.files = t.TempDir(), tree{}
 	o.s = startService(t, sandbox.Options{Faults: o.faults(t, deaths[0]), Profile: sandboxtest.Read(t, o.reading)})
@@ -190,8 +185,8 @@ func (o *ordeal) suffer(t *testing.T, deaths []death) {
 	assetferry(t, o.dir, o.s.variables(), "verify", "--content", "-j", "4").must(t, exit.CodeDone)
 }
 
-// finish lets the run that was begun come to its end, and then one that lists what
-// has come since and tries again what has failed.
+// finish lets the current run finish, and then runs another one that lists new objects and retries
+// failed ones.
 func (o *ordeal) finish(t *testing.T) {
 	t.Helper()
 	for done, tries := 0, 0; done < 2; tries++ {
@@ -205,8 +200,8 @@ func (o *ordeal) finish(t *testing.T) {
 	}
 }
 
-// faults are those of the service: answers get lost in every world, so that there
-// are doubts; where an item is to wait, an upload is refused for a while.
+// faults returns the faults of the service: it loses answers in every ordeal, so that uploads are
+// unconfirmed. If an item must wait, the service rejects an upload for a while.
 func (o *ordeal) faults(t *testing.T, first death) (all []fault.Rule) {
 	t.Helper()
 	rules := []string{"POST /folders drop=after nth=5", "POST /admin/categories drop=after nth=2"}
@@ -226,7 +221,7 @@ func (o *ordeal) faults(t *testing.T, first death) (all []fault.Rule) {
 	return all
 }
 
-// grow puts more files into the source.
+// grow adds files to the source.
 func (o *ordeal) grow(t *testing.T) {
 	t.Helper()
 	more := tree{}
@@ -245,7 +240,7 @@ func (o *ordeal) grow(t *testing.T) {
 	o.describe(t)
 }
 
-// describe writes a table in which each file is described by its key.
+// describe writes a table that describes each file by its key.
 func (o *ordeal) describe(t *testing.T) {
 	t.Helper()
 	var rows strings.Builder
@@ -256,8 +251,8 @@ func (o *ordeal) describe(t *testing.T) {
 	tree{"metadata.csv": rows.String()}.write(t, o.dir)
 }
 
-// shared gives the files that have assets of their own where equal ones share one: of each
-// group one, which one depends on when processes died. All keys must lead to their contents.
+// shared returns the files with their own assets if identical files share an asset: one of each
+// group, depending on when processes were killed. It verifies that all keys lead to their contents.
 func (o *ordeal) shared(t *testing.T) tree {
 	t.Helper()
 	owners, own := map[[2]string]string{}, tree{}
@@ -291,7 +286,7 @@ func (o *ordeal) shared(t *testing.T) tree {
 	return own
 }
 
-// checkDescriptions sees that every asset that was made is described, and no other.
+// checkDescriptions verifies that all created assets have descriptions, and no others.
 func (o *ordeal) checkDescriptions(t *testing.T) {
 	t.Helper()
 	all, err := o.s.assets()
@@ -309,11 +304,10 @@ func (o *ordeal) checkDescriptions(t *testing.T) {
 	}
 }
 
-// adoptable is a file that is at the destination before.
+// adoptable is the name of a file that is at the destination before the first run.
 const adoptable = "there.jpg"
 
-// adoptable puts a file into the source that somebody has put at the destination
-// by hand.
+// adoptable adds a file to the source that is already at the destination.
 func (o *ordeal) adoptable(t *testing.T) {
 	t.Helper()
 	there := tree{adoptable: "there already"}
@@ -324,8 +318,8 @@ func (o *ordeal) adoptable(t *testing.T) {
 	}
 }
 
-// die has a process die. What is left of a run may not come to the point at which it is
-// to. It is let come to its end then, and the next one has all there is to do before it.
+// die kills a process. If the rest of the current run does not reach the fault point, it lets that
+// run finish and kills the next one.
 func (o *ordeal) die(t *testing.T, d death) {
 	t.Helper()
 	for range 4 {
@@ -356,8 +350,8 @@ func (o *ordeal) note(format string, args ...any) {
 	o.endings = append(o.endings, fmt.Sprintf(format, args...))
 }
 
-// uploads gives how many a process that is to die has under way at once. One that is to
-// give items back takes more than these.
+// uploads returns the number of parallel uploads of a process. To return items, a process takes
+// more items than these.
 func (o *ordeal) uploads(d death) int {
 	if d.point == faultpoint.Released {
 		return 1 + o.random.IntN(4)
@@ -371,7 +365,7 @@ func (o *ordeal) command(t *testing.T, uploads int) *process {
 		"--provenance", o.provenance, "--metadata", "metadata.csv", "--duplicates", o.duplicates, "-j", strconv.Itoa(uploads))
 }
 
-// run runs a process that is to die, and gives its exit code, -1 if it was killed.
+// run runs a process that is killed, and returns its exit code, or -1 if it was killed.
 func (o *ordeal) run(t *testing.T, p *process, d death) int {
 	t.Helper()
 	switch {
@@ -387,14 +381,14 @@ func (o *ordeal) run(t *testing.T, p *process, d death) int {
 	return p.run(t)
 }
 
-// dieAt makes a process one that dies at a point.
+// dieAt makes a process exit at a fault point.
 func (o *ordeal) dieAt(p *process, d death) {
 	p.Path = o.binary
 	p.Env = append(p.Env, fmt.Sprintf("%s=%s:%d", faultpoint.Variable, d.point, d.n))
 }
 
-// killSomewhere kills a process at a moment that is chosen at random, surely if need be:
-// after some moments it may end before it is killed.
+// killSomewhere kills a process at a random moment. The process may end before that, unless surely
+// is set.
 func (o *ordeal) killSomewhere(t *testing.T, p *process, surely bool) {
 	t.Helper()
 	ways := 4
@@ -410,12 +404,12 @@ func (o *ordeal) killSomewhere(t *testing.T, p *process, surely bool) {
 		killAtOutcome(t, o.s, p, 1+o.random.IntN(20))
 	case 3:
 		o.interruptInFlight(t, p)
-		_ = p.Process.Kill() // unless it has ended by now
+		_ = p.Process.Kill() // the process may have ended
 	}
 }
 
-// interruptInFlight interrupts a process while it waits for answers to uploads and
-// has taken more than it is sending.
+// interruptInFlight interrupts a process while it waits for answers to uploads and has taken more
+// items than it sends.
 func (o *ordeal) interruptInFlight(t *testing.T, p *process) {
 	t.Helper()
 	g := hold(o.s, o.random.IntN(4))

@@ -4,10 +4,10 @@ package cli
 
 import "testing"
 
-// seesCalls is whether files are seen that are gone in the end.
+// seesCalls reports whether the test sees files that a process deletes before its end.
 const seesCalls = false
 
-// systemCalls are only seen with the tag strace.
+// systemCalls are recorded only with the tag strace.
 type systemCalls struct{}
 
 func watchCalls(*testing.T, *process, string) func() systemCalls {

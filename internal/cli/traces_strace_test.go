@@ -14,18 +14,18 @@ import (
 	"testing"
 )
 
-// seesCalls is whether files are seen that are gone in the end.
+// seesCalls reports whether the test sees files that a process deletes before its end.
 const seesCalls = true
 
-// systemCalls are what a process and its children did to files and to the network.
+// systemCalls are the file and network operations of a process and its children.
 type systemCalls struct {
 	dir                  string
 	connects             []string // host:port
-	writes, reads, other []string // paths; other are connections that are none of TCP
+	writes, reads, other []string // paths; other has the connections without TCP
 }
 
-// watchCalls has a process run under strace. What it gives reads the trace, once the process
-// is over.
+// watchCalls runs a process under strace. After the process has ended, the returned function reads
+// the trace.
 func watchCalls(t *testing.T, p *process, dir string) func() systemCalls {
 	t.Helper()
 	strace, err := exec.LookPath("strace")
@@ -107,13 +107,13 @@ func (s *systemCalls) absolute(at, name string) string {
 	return name
 }
 
-// systemFiles are those of the system that a program reads: its own, settings of the
-// kernel, names of hosts, certificates and time zones.
+// systemFiles matches files of the system that a program reads: its own files, kernel settings,
+// host names, certificates and time zones.
 var systemFiles = regexp.MustCompile(`^(/proc/|/sys/|/dev/(null|urandom)$|/lib|/usr/lib|/usr/share/zoneinfo|/etc/(ld\.so\.(cache|preload)|localtime|resolv\.conf|hosts|nsswitch\.conf|passwd|ssl/.*|pki/.*)$|/usr/local/share/zoneinfo)`)
 
 var unitFiles = regexp.MustCompile(`/assetferry-[^/]+\.(service|timer)$`)
 
-// compare compares what was seen with what a command may do.
+// compare verifies that a command made only permitted system calls.
 func (s systemCalls) compare(t *testing.T, c traced, proxy string, used map[string]bool) {
 	t.Helper()
 	for _, to := range s.connects {
@@ -122,7 +122,7 @@ func (s systemCalls) compare(t *testing.T, c traced, proxy string, used map[stri
 		}
 	}
 	for _, what := range s.other {
-		if strings.Contains(what, `"/var/run/nscd/socket"`) { // libc asks for accounts there, in a build with cgo
+		if strings.Contains(what, `"/var/run/nscd/socket"`) { // libc looks up accounts there, in a build with cgo
 			continue
 		}
 		t.Errorf("%s connects to %s", c.args, what)
@@ -143,7 +143,7 @@ func (s systemCalls) compare(t *testing.T, c traced, proxy string, used map[stri
 	for _, name := range s.reads {
 		below, err := filepath.Rel(s.dir, name)
 		known := err == nil && filepath.IsLocal(below) || systemFiles.MatchString(name)
-		if unitFiles.MatchString(name) { // only where it would be replaced
+		if unitFiles.MatchString(name) { // only if it may be replaced
 			known = strings.HasPrefix(c.args, "schedule ") && strings.HasPrefix(name, "/etc/systemd/system/")
 		}
 		if !known {

@@ -27,22 +27,22 @@ import (
 	"assetferry/internal/sandbox/tokens"
 )
 
-// What help security says of hosts and of files is compared with what commands do: they run
-// as processes of their own, their requests go through a proxy that knows every host by name,
-// and the folder that is home, temporary folder and working directory in one is looked at
-// before and after. With the tag strace, the system calls are looked at as well: there is no
-// connection beside those to the proxy, and no file that was there for an instant only.
+// The tests compare the lists of hosts and files in help security with the behaviour of commands.
+// The commands run in their own processes, their requests go through a proxy that serves every host
+// by name, and one folder is the home folder, the temporary folder and the working directory. It is
+// listed before and after each command. With the tag strace, the system calls are compared as well:
+// all connections go to the proxy, and no other file exists even for a moment.
 //
-// Who adds a host or a file adds a row here, its sentence to the help, and a command that
-// uses it to TestTraces.
+// A new host or file needs a row here, a sentence in the help, and a command in TestTraces that
+// uses it.
 
-// A trace is a host that is contacted, or a kind of files that is written.
+// A trace is a contacted host, or a kind of written files.
 type trace struct {
-	says  string // in help security
-	match string // the names of the host, or a pattern of paths
+	says  string // sentence in help security
+	match string // names of the host, or a pattern of paths
 }
 
-// hosts are those that help security lists, each under the name that the proxy knows it by.
+// hosts returns the hosts in help security, by their name in the proxy.
 func hosts() map[string]trace {
 	return map[string]trace{
 		"service":   {"the service, at the URL in --to, ASSETFERRY_URL or assetferry.yaml.", "assets.test"},
@@ -58,18 +58,18 @@ func hosts() map[string]trace {
 	}
 }
 
-// notTraced are the entries of the list that no test can use: they are of the machine.
+// notTraced returns the hosts in the help that tests cannot use, because they depend on the
+// machine.
 func notTraced() []string {
 	return []string{"hosts for AWS credentials", "a proxy, if HTTPS_PROXY", "the name servers of this machine"}
 }
 
-// readsBeside is what is read that nobody named; see systemFiles.
+// readsBeside matches files that commands read without a flag or setting; see systemFiles.
 func readsBeside() string {
 	return "- assetferry.yaml in the working directory - ~/.aws for S3 - the unit that schedule would replace - files of the system: certificates, host names, accounts, time zones, mounted file systems, the terminal, random numbers, and kernel data about memory, processors and the network"
 }
 
-// written are the kinds of files that help security lists. What strace alone sees is in
-// fleeting.
+// written returns the kinds of files in help security. Files that only strace sees are in fleeting.
 func written() map[string]trace {
 	return map[string]trace{
 		"state":   {"state database", `^(state(/assetferry(/[^/]*\.db[^/]*(/.*)?)?)?|st(/.*)?)$`},
@@ -85,7 +85,7 @@ func written() map[string]trace {
 	}
 }
 
-// fleeting are files that are gone when a command is over.
+// fleeting returns the files that are deleted before the end of a command.
 func fleeting() map[string]trace {
 	return map[string]trace{
 		"temporary": {"the index of a table of objects (assetferry-table-), a redirect map that is read (assetferry-map-), and sort files of SQLite (etilqs_)", `^tmp/(assetferry-(table|map)-|etilqs_)[^/]+$`},
@@ -94,17 +94,17 @@ func fleeting() map[string]trace {
 	}
 }
 
-// A traced command has what it must use, by name, and with a question mark what it may use:
-// whoever reads a state database may leave what SQLite readers share.
+// A traced command has the names of hosts and files that it must use, and with a question mark
+// those that it may use: a reader of a state database may leave the shared files of SQLite.
 type traced struct {
 	args  string
 	code  int
 	hosts string
 	files string
-	local bool // it may connect to itself
+	local bool // it may connect to its own server
 }
 
-// tracedSource is the environment that is a source.
+// tracedSource is the ID of the environment that is a source.
 const tracedSource = "another0000000000000"
 
 func commands() []traced {
@@ -146,7 +146,7 @@ func commands() []traced {
 	}
 }
 
-// A recorder is a proxy that serves hosts by name and notes which ones were asked for.
+// A recorder is a proxy that serves hosts by name and records the requested ones.
 type recorder struct {
 	server *httptest.Server
 	known  map[string]*url.URL
@@ -187,7 +187,7 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	proxy.ServeHTTP(w, req)
 }
 
-// asServed is the host that a server is to believe that it is.
+// asServed returns the host name that a server sees.
 func asServed(host string) string {
 	if host == "files.test" {
 		return "assets.test"
@@ -195,7 +195,7 @@ func asServed(host string) string {
 	return host
 }
 
-// deliverElsewhere has answers of the service name another host for its files.
+// deliverElsewhere replaces the host of file URLs in answers of the service.
 func deliverElsewhere(r *http.Response) error {
 	if !strings.Contains(r.Header.Get("Content-Type"), "json") {
 		return nil
@@ -210,7 +210,7 @@ func deliverElsewhere(r *http.Response) error {
 	return nil
 }
 
-// drain gives the hosts that were asked for since.
+// drain returns the requested hosts since the last call.
 func (r *recorder) drain() (all []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -221,8 +221,8 @@ func (r *recorder) drain() (all []string) {
 	return all
 }
 
-// TestTraces runs commands and compares what they contact and write with help security: all of
-// what it lists, and nothing else.
+// TestTraces runs commands and verifies that they contact and write exactly the hosts and files in
+// help security.
 func TestTraces(t *testing.T) {
 	dir := t.TempDir()
 	var photo bytes.Buffer
@@ -273,7 +273,7 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// tracedServices starts all that commands talk to.
+// tracedServices starts all services that commands contact.
 func tracedServices(t *testing.T, dir string) (*recorder, []string) {
 	s := startService(t, sandbox.Options{})
 	words := startWords(t, s, aiservice.Options{})
@@ -324,7 +324,7 @@ func writeTable(t *testing.T, path string) {
 	}
 }
 
-// compareHosts compares the hosts that a command asked for with those that it may and must.
+// compareHosts verifies that a command contacted all required hosts, and only permitted ones.
 func (c traced) compareHosts(t *testing.T, asked []string, used map[string]bool) {
 	t.Helper()
 	var names []string
@@ -346,8 +346,7 @@ func (c traced) compareHosts(t *testing.T, asked []string, used map[string]bool)
 	}
 }
 
-// compareFiles compares what a command has written with the kinds of files that it may and
-// must write.
+// compareFiles verifies that a command wrote all required kinds of files, and only permitted ones.
 func (c traced) compareFiles(t *testing.T, paths []string, used map[string]bool) {
 	t.Helper()
 	wrote := map[string]bool{}
@@ -378,7 +377,7 @@ func kindOfFile(path string, kinds map[string]trace) string {
 	return ""
 }
 
-// filesBelow gives the files and folders below a folder, with what tells whether they changed.
+// filesBelow returns the files and folders below a folder, with values that show changes.
 func filesBelow(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	tree := map[string]string{}
@@ -391,7 +390,7 @@ func filesBelow(t *testing.T, dir string) map[string]string {
 			return err
 		}
 		name, err := filepath.Rel(dir, path)
-		if !d.IsDir() { // a folder changes with what is in it
+		if !d.IsDir() { // changes in a folder change its time
 			tree[filepath.ToSlash(name)] = info.Mode().String() + info.ModTime().String()
 		} else {
 			tree[filepath.ToSlash(name)] = info.Mode().String()
@@ -404,7 +403,7 @@ func filesBelow(t *testing.T, dir string) map[string]string {
 	return tree
 }
 
-// changes gives the paths that were made, changed or removed.
+// changes returns the paths that were created, changed or deleted.
 func changes(before, after map[string]string) (paths []string) {
 	for path, is := range after {
 		if before[path] != is {
@@ -420,8 +419,8 @@ func changes(before, after map[string]string) (paths []string) {
 	return paths
 }
 
-// TestHelpNamesHostsAndFiles finds a row for every entry of the list of hosts, and the words of
-// every row in the help.
+// TestHelpNamesHostsAndFiles verifies that every entry of the list of hosts has a row, and that the
+// help contains the words of every row.
 func TestHelpNamesHostsAndFiles(t *testing.T) {
 	text := topicWords(t, "security")
 	says := append(notTraced(), readsBeside())
@@ -447,8 +446,8 @@ func TestHelpNamesHostsAndFiles(t *testing.T) {
 	}
 }
 
-// TestKindsOfSources finds each kind of source in the help, and a command of TestTraces that
-// reads one: whom it asks, people have to know.
+// TestKindsOfSources verifies that the help mentions each kind of source, and that a command in
+// TestTraces reads one, because users need to know the contacted hosts.
 func TestKindsOfSources(t *testing.T) {
 	text := topicWords(t, "sources")
 	prefixes := regexp.MustCompile(`[a-z0-9+]+:(//)?`).FindAllString(command.KindsOfSources, -1)

@@ -20,8 +20,8 @@ import (
 // introduced matches the first line of a run.
 var introduced = regexp.MustCompile(`(?m)^(?:Run|Resuming run) (\d{8}-\d{4}-[a-z0-9]{5}):`)
 
-// cmdNamed sets a variable to the ID of the run that the last call introduced, or else named
-// last on stdout: named RUN
+// cmdNamed sets a variable to the ID of the run that the last call introduced, or otherwise the
+// last ID on stdout: named RUN
 func cmdNamed(ts *testscript.TestScript, _ bool, args []string) {
 	all := runID.FindAllString(ts.ReadFile("stdout"), -1)
 	if intro := introduced.FindStringSubmatch(ts.ReadFile("stderr")); intro != nil {
@@ -33,8 +33,7 @@ func cmdNamed(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], all[len(all)-1])
 }
 
-// cmdPatch changes an asset as somebody else would, with the body of a PATCH:
-// patch PLACE BODY
+// cmdPatch changes an asset like another user, with the body of a PATCH request: patch PLACE BODY
 func cmdPatch(ts *testscript.TestScript, _ bool, args []string) {
 	all, err := serviceOf(ts).assets()
 	ts.Check(err)
@@ -47,12 +46,12 @@ func cmdPatch(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("there is no asset at %s", args[0])
 }
 
-// TestKillUndo kills an undo again and again: what was there before the run stays, what the
-// run made goes, and after it everything can be migrated again, once.
+// TestKillUndo kills an undo several times. It verifies that existing assets stay, that the assets
+// of the run are trashed, and that a migration then uploads everything once.
 func TestKillUndo(t *testing.T) {
 	t.Parallel()
 	dice := seedtest.Rand(t)
-	files := smallTree(320) // four requests
+	files := smallTree(320) // four trash requests
 	dir := t.TempDir()
 	files.write(t, dir+"/src")
 	s := startService(t, sandbox.Options{Latency: 5 * time.Millisecond})
@@ -105,7 +104,8 @@ func TestKillUndo(t *testing.T) {
 
 func isTrashing(r *http.Request) bool { return r.URL.Path == "/assets/trash" }
 
-// TestInterruptUndo lets the request that has begun come to its end, and no other begin.
+// TestInterruptUndo verifies that an interrupt lets the current request finish and prevents further
+// ones.
 func TestInterruptUndo(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

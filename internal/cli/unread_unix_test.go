@@ -11,8 +11,8 @@ import (
 	"assetferry/internal/test/usertest"
 )
 
-// TestSidecarThatMayNotBeRead: every run reports a sidecar without read permission, until it has
-// that.
+// TestSidecarThatMayNotBeRead verifies that every run reports a sidecar without read permission,
+// until the permission is granted.
 func TestSidecarThatMayNotBeRead(t *testing.T) {
 	usertest.Run(t, func(t *testing.T, dir string) {
 		src := filepath.Join(dir, "src")

@@ -12,7 +12,7 @@ import (
 	"assetferry/internal/sandbox"
 )
 
-// A brought library is at a service, with its state database.
+// A brought is a migrated library at a service, with its state database.
 type brought struct {
 	testing.TB
 	*service
@@ -27,7 +27,7 @@ func bring(t *testing.T, library tree) *brought {
 	return b
 }
 
-// ferry runs a command, and gives stdout and stderr.
+// ferry runs a command, and returns stdout and stderr.
 func (b *brought) ferry(want int, args ...string) (stdout, stderr string) {
 	b.Helper()
 	p := assetferry(b, b.dir, b.variables(), args...)
@@ -35,7 +35,7 @@ func (b *brought) ferry(want int, args ...string) (stdout, stderr string) {
 	return p.stdout.String(), p.stderr.String()
 }
 
-// deliver has the service deliver files in another way.
+// deliver makes the service deliver files with another handler.
 func (b *brought) deliver(how http.HandlerFunc) {
 	b.wrap(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -57,14 +57,14 @@ func wantIn(t *testing.T, text string, want ...string) {
 	}
 }
 
-// URLs of a category of which the state database knows nothing are not published.
+// The test verifies that urls omits assets of a category that the state database does not know.
 func TestURLsOfUnknownPrivacy(t *testing.T) {
 	b := bring(t, tree{"one.jpg": "one", "two.txt": "two"})
 	states, err := filepath.Glob(filepath.Join(b.dir, "state", "assetferry", "*.db"))
 	if err != nil || len(states) != 1 {
 		t.Fatalf("state databases %v (%v)", states, err)
 	}
-	if err := os.Remove(states[0] + ".sums"); err != nil { // which would tell of the change
+	if err := os.Remove(states[0] + ".sums"); err != nil { // its checksums would reveal the change
 		t.Fatal(err)
 	}
 	db, err := sql.Open("sqlite", states[0])
@@ -89,7 +89,7 @@ func TestURLsOfUnknownPrivacy(t *testing.T) {
 	wantIn(t, stdout, "/one.jpg\t")
 }
 
-// What one run brought or took over can be had alone.
+// The test verifies that --run lists only the assets that one run uploaded or adopted.
 func TestURLsOfRun(t *testing.T) {
 	b := bring(t, tree{"one.jpg": "one"})
 	tree{"two.txt": "two"}.write(t, filepath.Join(b.dir, "src"))
@@ -103,7 +103,8 @@ func TestURLsOfRun(t *testing.T) {
 	wantIn(t, stdout, "Checked 1 of 1 URL: all lead to their assets (")
 }
 
-// A private asset that everybody can read is the worst that a check can find.
+// The test verifies that a private asset that the public can read is the most severe result of a
+// check.
 func TestURLsCheckPrivacy(t *testing.T) {
 	b := bring(t, tree{"one.jpg": "one", "two.txt": "two"})
 	if err := b.makePrivate("Images"); err != nil {
@@ -120,7 +121,7 @@ func TestURLsCheckPrivacy(t *testing.T) {
 	wantIn(t, stdout, `"key":"one.jpg"`, `"field":"privacy","want":"401","got":"200"`)
 }
 
-// Sizes are compared where the service says them, whether it knows HEAD or not.
+// The test verifies that sizes are compared if the service returns them, with and without HEAD.
 func TestURLsCheckSize(t *testing.T) {
 	b := bring(t, tree{"one.jpg": "one"})
 	b.deliver(func(w http.ResponseWriter, r *http.Request) {
@@ -139,7 +140,7 @@ func TestURLsCheckSize(t *testing.T) {
 	wantIn(t, stderr, "Size not compared: 1 URL without a content length.")
 }
 
-// A map that is in use is replaced as a whole, or stays.
+// The test verifies that an existing map is replaced as a whole or kept.
 func TestURLsKeepTheMapThatIsThere(t *testing.T) {
 	b := bring(t, tree{"one.jpg": "one"})
 	path := filepath.Join(b.dir, "map")

@@ -38,8 +38,8 @@ func addHelpFlags(f *pflag.FlagSet) {
 // showHelp is the help function of all commands.
 func showHelp(c *cobra.Command, _ []string) { writeHelp(c.OutOrStdout(), c, false) }
 
-// writeHelp writes the help of a command or a topic: examples before flags, and the flags that
-// most people need before all others. Only with all it lists the others.
+// writeHelp writes the help of a command or a topic: examples before flags, and the flags that most
+// people need before all others. It lists the others only if all is set.
 func writeHelp(w io.Writer, c *cobra.Command, all bool) {
 	if isTopic(c) {
 		fmt.Fprintln(w, strings.TrimSpace(c.Long))
@@ -81,7 +81,7 @@ func writeHelp(w io.Writer, c *cobra.Command, all bool) {
 	writeMore(w, c, all, rest)
 }
 
-// writeMore ends a help page with what it leaves out.
+// writeMore ends a help page with the commands that show the omitted parts.
 func writeMore(w io.Writer, c *cobra.Command, all bool, rest []*pflag.Flag) {
 	if c.HasAvailableSubCommands() {
 		fmt.Fprintf(w, "\n%s COMMAND --help shows help for a command.\n", c.CommandPath())
@@ -213,7 +213,7 @@ func writeExitCodes(w io.Writer, c *cobra.Command) {
 // value, and any other word.
 var together = regexp.MustCompile(`\(default [^()]{1,30}\)\S*|\[\$\w+\]\S*|\(?--[a-z0-9-]+ (?:[A-Z]+|[a-z0-9/]*[0-9][a-z0-9/]*|[a-z]+(?:\|[a-z-]+)+)(?:[).,;:]+|\b)|\S+`)
 
-// wrapHelp breaks a text into lines of at most so many columns.
+// wrapHelp breaks a text into lines of at most columns characters.
 func wrapHelp(text string, columns int) []string {
 	return ui.Fill(together.FindAllString(text, -1), columns)
 }

@@ -25,7 +25,7 @@ func helpOf(c *cobra.Command, all bool) string {
 	return b.String()
 }
 
-// TestSyncHelpFits holds the help of sync to two screens, with ten flags on it.
+// TestSyncHelpFits verifies that the help of sync fits on two screens, with ten flags.
 func TestSyncHelpFits(t *testing.T) {
 	root := rootCommand(command.New(command.Environment{}, false))
 	for _, name := range []string{"plan", "migrate", "sync"} {
@@ -39,8 +39,8 @@ func TestSyncHelpFits(t *testing.T) {
 	}
 }
 
-// TestHelpAllListsEveryFlag holds that no flag is missing with --help-all, and that plain help
-// says how many it leaves out.
+// TestHelpAllListsEveryFlag verifies that --help-all lists every flag, and that --help states the
+// number of flags that it omits.
 func TestHelpAllListsEveryFlag(t *testing.T) {
 	for _, c := range allCommands(t) {
 		page := helpOf(c, true)
@@ -57,8 +57,8 @@ func TestHelpAllListsEveryFlag(t *testing.T) {
 	}
 }
 
-// TestHelpLayout holds every help page to the width of a terminal, with examples above flags, and
-// every flag of a long list to a section.
+// TestHelpLayout verifies that every help page fits on a terminal, has examples above flags, and
+// has every flag of a long list in a section.
 func TestHelpLayout(t *testing.T) {
 	for _, c := range allCommands(t) {
 		for _, all := range []bool{false, true} {
@@ -82,7 +82,7 @@ func TestHelpLayout(t *testing.T) {
 	}
 }
 
-// TestWrapHelp keeps together what a reader copies or reads as one.
+// TestWrapHelp verifies that text that belongs together stays on one line.
 func TestWrapHelp(t *testing.T) {
 	for _, test := range []struct {
 		text    string
@@ -100,7 +100,7 @@ func TestWrapHelp(t *testing.T) {
 	}
 }
 
-// TestPresetsInHelp holds that the help lists presets with exactly the flags that they set.
+// TestPresetsInHelp verifies that the help lists presets with exactly the flags that they set.
 func TestPresetsInHelp(t *testing.T) {
 	root := rootCommand(command.New(command.Environment{}, false))
 	page := strings.Join(strings.Fields(helpOf(below(root, "sync"), false)), " ")
@@ -116,7 +116,7 @@ func TestPresetsInHelp(t *testing.T) {
 	}
 }
 
-// TestExitCodesOfCommands holds that each command lists codes that exist, each with its meaning.
+// TestExitCodesOfCommands verifies that each command lists codes that exist, each with its meaning.
 func TestExitCodesOfCommands(t *testing.T) {
 	known := map[string]bool{"": true}
 	for _, c := range allCommands(t) {
@@ -166,7 +166,7 @@ var calledRoot struct {
 	root *cobra.Command
 }
 
-// checkListed is an error if the help of the command that was called does not list an exit code.
+// checkListed returns an error if the help of the called command does not list an exit code.
 func checkListed(args []string, code int) error {
 	calledRoot.Lock()
 	defer calledRoot.Unlock()
@@ -180,7 +180,7 @@ func checkListed(args []string, code int) error {
 	return fmt.Errorf("%s ended with %d, which its help does not list", c.CommandPath(), code)
 }
 
-// TestCommonFlagsExist finds names in the tables of flags that no command has any more.
+// TestCommonFlagsExist verifies that all names in the tables of flags exist.
 func TestCommonFlagsExist(t *testing.T) {
 	all := map[string]bool{}
 	for _, c := range allCommands(t) {

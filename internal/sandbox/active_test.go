@@ -7,8 +7,8 @@ import (
 	"assetferry/internal/sandbox"
 )
 
-// TestActiveFiles delivers files that may run scripts, by their type or by their content, as
-// sites of their own. What browsers only show or play stays as it was.
+// TestActiveFiles verifies that files that may run scripts, by their type or their content, are
+// delivered with their own origin, and that files that browsers only show or play are not.
 func TestActiveFiles(t *testing.T) {
 	c := start(t, sandbox.Options{})
 	const script = "<script>fetch('/')</script>"
@@ -21,7 +21,7 @@ func TestActiveFiles(t *testing.T) {
 	}{
 		"page.html": {"<!doctype html>" + script, true}, "page.htm": {script, true}, "page.HTML": {script, true},
 		"vector.svg": {`<svg xmlns="http://www.w3.org/2000/svg">` + script + "</svg>", true},
-		"wide.svg":   {"<\x00s\x00v\x00g\x00>\x00", true}, "coded.XML": {"\x4c\x6f\xa7\x94", true}, // UTF-16 and EBCDIC without a mark
+		"wide.svg":   {"<\x00s\x00v\x00g\x00>\x00", true}, "coded.XML": {"\x4c\x6f\xa7\x94", true}, // UTF-16 and EBCDIC without a byte order mark
 		"data.xml":   {`<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml">` + script + "</html>", true},
 		"page.xhtml": {`<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml">` + script + "</html>", true},
 		"feed.rss":   {"<rss/>", true}, "style.xslt": {"<x/>", true}, "notes.txt": {script, true}, "data.json": {"{}", true}, "app.js": {"1", true},
@@ -41,7 +41,7 @@ func TestActiveFiles(t *testing.T) {
 	}
 }
 
-// raw gets a file as a browser does that has no token.
+// raw requests a file like a browser without a token.
 func (c *client) raw(t *testing.T, path string, headers ...string) *http.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.url+path, nil)

@@ -12,7 +12,7 @@ import (
 	"assetferry/internal/sandbox"
 )
 
-// plain is a picture of one colour.
+// plain returns an image of one colour.
 func plain(t testing.TB, width, height int, c color.Color) string {
 	t.Helper()
 	m := image.NewRGBA(image.Rect(0, 0, width, height))

@@ -304,7 +304,7 @@ func TestLimitRefusals(t *testing.T) {
 	}
 }
 
-// A body is text in UTF-8, all of it: parts of it are kept as they came.
+// The test verifies that bodies must be valid UTF-8, because parts of them are stored unchanged.
 func TestBodiesAreUTF8(t *testing.T) {
 	c := start(t, sandbox.Options{})
 	id := c.upload("a.txt", "x")["id"].(string)
@@ -315,7 +315,7 @@ func TestBodiesAreUTF8(t *testing.T) {
 	checkProblem(t, r)
 }
 
-// An image that is called something else is none any more.
+// The test verifies that an image that is renamed to another type is no longer an image.
 func TestImageRenamedToAnotherKind(t *testing.T) {
 	c := start(t, sandbox.Options{})
 	category := c.do(201, "POST", "/admin/categories", object{"name": "n", "extensions": []string{"png", "txt"}}).object(t)["id"].(string)

@@ -13,7 +13,7 @@ func TestBandwidthLimit(t *testing.T) {
 		t.Run(plan, func(t *testing.T) {
 			c := start(t, sandbox.Options{Limits: profile.Limits{MaxBandwidthInBytes: 1000, PricingPlan: plan}})
 			path := strings.TrimPrefix(c.upload("a.txt", strings.Repeat("x", 600))["url"].(string), c.url)
-			c.do(200, "HEAD", path, nil) // sends nothing
+			c.do(200, "HEAD", path, nil) // sends no body
 			c.do(200, "GET", path, nil)
 			if c.get("/limits")["isMaxBandwidthExceeded"] != false {
 				t.Error("exceeded before the limit was reached")
@@ -30,12 +30,12 @@ func TestBandwidthLimit(t *testing.T) {
 			if r := c.tryUpload("/assets", "b.txt", "x"); (r.StatusCode == 402) != stops {
 				t.Errorf("upload: %d", r.StatusCode)
 			}
-			c.get("/categories") // everything else goes on
+			c.get("/categories") // all other requests succeed
 		})
 	}
 }
 
-// A folder that holds more than the plan allows keeps its files to itself.
+// The test verifies that no files are delivered if the storage exceeds the limit of the plan.
 func TestStorageOfASmallerPlan(t *testing.T) {
 	dir := t.TempDir()
 	var path string

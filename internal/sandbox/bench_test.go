@@ -13,8 +13,8 @@ import (
 func BenchmarkUploadInMemory(b *testing.B) { benchmarkUpload(b, sandbox.Options{}) }
 func BenchmarkUploadToDisk(b *testing.B)   { benchmarkUpload(b, sandbox.Options{Dir: b.TempDir()}) }
 
-// benchmarkUpload sends small files from 16 clients at once over loopback, so
-// that the cost of the clients counts too, but not that of checking answers.
+// benchmarkUpload uploads small files from 16 parallel clients over loopback. It includes the cost
+// of the clients, but not that of checking responses.
 func benchmarkUpload(b *testing.B, o sandbox.Options) {
 	c := start(b, o)
 	category := c.category("Documents")

@@ -17,10 +17,10 @@ import (
 	"assetferry/internal/sandbox/tokens"
 )
 
-// object is JSON as it came, so that the tests see what is really on the wire.
+// object is decoded JSON, so that tests see the values on the wire.
 type object = map[string]any
 
-// A client talks to a stand-in as one user.
+// A client is a user who sends requests to a stand-in.
 type client struct {
 	testing.TB
 	url    string
@@ -29,7 +29,7 @@ type client struct {
 	server *sandbox.Server
 }
 
-// start runs a stand-in and gives a superadmin of it.
+// start runs a stand-in and returns a client with the role superadmin.
 func start(t testing.TB, o sandbox.Options) *client {
 	t.Helper()
 	s := sandboxtest.Run(t, o)
@@ -44,14 +44,14 @@ func (c *client) processed() {
 	}
 }
 
-// as gives the same client with another token.
+// as returns the same client with another token.
 func (c *client) as(role string, workspaces ...string) *client {
 	other := *c
 	other.token = sandboxtest.Sign(c.env.AccessKey, sandboxtest.Claims(c.env, role, workspaces...))
 	return &other
 }
 
-// A clock can be set while the stand-in looks at it.
+// A clock can be set while the stand-in reads it.
 type clock struct{ nanoseconds atomic.Int64 }
 
 func newClock() *clock {
@@ -63,7 +63,7 @@ func newClock() *clock {
 func (c *clock) now() time.Time           { return time.Unix(0, c.nanoseconds.Load()) }
 func (c *clock) advance(by time.Duration) { c.nanoseconds.Add(int64(by)) }
 
-// A reply is an answer read to its end.
+// A reply is a complete response.
 type reply struct {
 	*http.Response
 	body []byte
@@ -78,7 +78,7 @@ func (r reply) object(t testing.TB) object {
 	return o
 }
 
-// send makes a request and reads the answer; err is that of the connection.
+// send sends a request and reads the response; err is that of the connection.
 func (c *client) send(method, path, contentType string, body io.Reader) (reply, error) {
 	r, err := http.NewRequestWithContext(c.Context(), method, c.url+path, body)
 	if err != nil {
@@ -99,8 +99,8 @@ func (c *client) send(method, path, contentType string, body io.Reader) (reply, 
 	return reply{resp, b}, err
 }
 
-// do makes a request with a JSON body, typed as the official clients do, and
-// insists on a status.
+// do sends a request with a JSON body, with the content type of official clients, and verifies the
+// status.
 func (c *client) do(want int, method, path string, body any) reply {
 	c.Helper()
 	var b io.Reader
@@ -129,7 +129,7 @@ func (c *client) get(path string) object {
 	return c.do(http.StatusOK, "GET", path, nil).object(c)
 }
 
-// checkProblem insists on the four keys by which clients know an error.
+// checkProblem verifies the four keys by which clients recognize an error.
 func checkProblem(t testing.TB, r reply) {
 	t.Helper()
 	o := r.object(t)
@@ -143,7 +143,7 @@ func checkProblem(t testing.TB, r reply) {
 	}
 }
 
-// form encodes an upload: pairs of fields, then the file.
+// form encodes an upload: pairs of field names and values, then the file.
 func form(t testing.TB, file string, content []byte, fields ...string) (body []byte, contentType string) {
 	t.Helper()
 	var b bytes.Buffer
@@ -166,7 +166,7 @@ func form(t testing.TB, file string, content []byte, fields ...string) (body []b
 	return b.Bytes(), w.FormDataContentType()
 }
 
-// tryUpload uploads and gives whatever comes back.
+// tryUpload uploads a file and returns any response.
 func (c *client) tryUpload(path, file, content string, fields ...string) reply {
 	c.Helper()
 	body, contentType := form(c, file, []byte(content), fields...)
@@ -177,7 +177,7 @@ func (c *client) tryUpload(path, file, content string, fields ...string) reply {
 	return r
 }
 
-// upload uploads and insists that it worked.
+// upload uploads a file and verifies that it succeeds.
 func (c *client) upload(file, content string, fields ...string) object {
 	c.Helper()
 	r := c.tryUpload("/assets", file, content, fields...)
@@ -187,7 +187,7 @@ func (c *client) upload(file, content string, fields ...string) object {
 	return r.object(c)
 }
 
-// category gives the ID of a category of the default workspace.
+// category returns the ID of a category of the default workspace.
 func (c *client) category(name string, query ...string) string {
 	c.Helper()
 	for _, item := range items(c.get("/categories?" + strings.Join(query, "&"))) {
@@ -207,7 +207,7 @@ func items(list object) []object {
 	return found
 }
 
-// column gives one field of every item.
+// column returns one field of every item.
 func column(list object, field string) []string {
 	found := []string{}
 	for _, item := range items(list) {

@@ -23,10 +23,10 @@ import (
 	"assetferry/internal/sandbox/tokens"
 )
 
-// A Control sends orders to a running sandbox: status and stop. It never kills a process. Both
-// sides prove that they have the access key, so no other sandbox or program on the same port
-// can be affected. The key itself is never sent. A message is valid for one order, at one
-// URL, for a minute.
+// A Control sends orders to a running sandbox: status and stop. It never kills a process. Messages
+// in both directions are signed with the access key, so no other sandbox or program on the same
+// port can be affected. The key itself is never sent. A message is valid for one order, at one URL,
+// for a minute.
 type Control struct {
 	URL string // of the sandbox, such as http://127.0.0.1:8080
 	Key tokens.AccessKey

@@ -79,8 +79,8 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// TestControlOfOthers meets a program that agrees to everything, and a sandbox that is part
-// of another command. Neither is stopped.
+// TestControlOfOthers verifies that a program that accepts all requests, and a sandbox that is part
+// of another command, are not stopped.
 func TestControlOfOthers(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Sandbox-Signature", "0")

@@ -13,7 +13,7 @@ import (
 
 const origin = "https://editor.example:8443"
 
-// fromPage sends a request as a browser does for a page of another origin.
+// fromPage sends a request like a browser for a page of another origin.
 func (c *client) fromPage(method, path string, headers ...string) reply {
 	c.Helper()
 	r, err := http.NewRequestWithContext(c.Context(), method, c.url+path, nil)
@@ -32,8 +32,7 @@ func (c *client) fromPage(method, path string, headers ...string) reply {
 	return reply{Response: resp}
 }
 
-// checkReadable makes sure that the script of a page gets to see an answer, with
-// the headers that it may need.
+// checkReadable verifies that scripts of a page may read a response and its necessary headers.
 func checkReadable(t testing.TB, r reply) {
 	t.Helper()
 	h := r.Header
@@ -57,7 +56,7 @@ func checkReadable(t testing.TB, r reply) {
 
 func words(list string) []string { return strings.Split(strings.ToLower(list), ", ") }
 
-// TestPagesOfOtherOrigins asks beforehand and then calls, on every route.
+// TestPagesOfOtherOrigins sends a preflight request and the actual request to every route.
 func TestPagesOfOtherOrigins(t *testing.T) {
 	c := start(t, sandbox.Options{})
 	for _, op := range operations(t) {
@@ -98,8 +97,8 @@ func TestPagesReadFaults(t *testing.T) {
 	}
 }
 
-// TestPagesReadFiles covers what only an answer with a file has: parts, and the
-// names of attachments.
+// TestPagesReadFiles verifies the headers of responses with files: ranges, and names of
+// attachments.
 func TestPagesReadFiles(t *testing.T) {
 	c := start(t, sandbox.Options{})
 	a := c.upload("a.txt", "0123456789")
@@ -113,8 +112,7 @@ func TestPagesReadFiles(t *testing.T) {
 	checkReadable(t, c.fromPage("HEAD", path))
 }
 
-// TestOthersAreNotAnsweredAsPages makes sure that a cache keeps answers for pages
-// apart.
+// TestOthersAreNotAnsweredAsPages verifies that caches separate responses by origin.
 func TestOthersAreNotAnsweredAsPages(t *testing.T) {
 	c := start(t, sandbox.Options{})
 	r := c.do(200, "GET", "/limits", nil)

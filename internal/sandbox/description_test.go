@@ -9,7 +9,7 @@ import (
 	"assetferry/internal/sandbox"
 )
 
-// operations are those of the description, such as "GET /assets/{id}".
+// operations returns the operations of the description, such as "GET /assets/{id}".
 func operations(t testing.TB) []string {
 	t.Helper()
 	text, err := sandbox.Description()
@@ -34,7 +34,8 @@ func operations(t testing.TB) []string {
 	return all
 }
 
-// TestEveryRouteIsDescribed also finds descriptions of what is no route.
+// TestEveryRouteIsDescribed verifies that every route is described, and that every description has
+// a route.
 func TestEveryRouteIsDescribed(t *testing.T) {
 	described, routes := operations(t), []string{"GET /_sandbox/stats"}
 	for _, r := range sandbox.Routes() {

@@ -19,8 +19,8 @@ import (
 	"assetferry/internal/sandbox/sandboxtest"
 )
 
-// checkNoLeftovers insists that a directory holds the contents of so many
-// assets and nothing half-done.
+// checkNoLeftovers verifies that a directory contains the contents of a number of assets and no
+// drafts.
 func checkNoLeftovers(t *testing.T, dir string, assets int) {
 	t.Helper()
 	var names []string
@@ -94,7 +94,7 @@ func TestOddDirectoryNames(t *testing.T) {
 
 const childDir = "ASSETFERRY_SANDBOX_TEST_DIR"
 
-// TestChildServes is no test: it is the process that TestKilled kills.
+// TestChildServes is not a test: it is the process that TestKilled kills.
 func TestChildServes(t *testing.T) {
 	dir := os.Getenv(childDir)
 	if dir == "" {
@@ -111,8 +111,8 @@ func TestChildServes(t *testing.T) {
 	}
 }
 
-// TestKilled kills a server in the middle of uploads: what was confirmed must be
-// there, and nothing may be there by halves.
+// TestKilled kills a server during uploads. It verifies that all confirmed uploads exist, and that
+// no asset is incomplete.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	confirmed := uploadUntilKilled(t, dir)
@@ -143,7 +143,7 @@ func TestKilled(t *testing.T) {
 	checkNoLeftovers(t, dir, total)
 }
 
-// A child is a server in a process of its own.
+// A child is a server in its own process.
 type child struct {
 	*client
 	process *exec.Cmd
@@ -171,10 +171,10 @@ func startChild(t *testing.T, dir string) child {
 // kill ends the process like kill -9.
 func (c child) kill() { _ = c.process.Process.Kill() }
 
-// waitForExit waits until nothing is left of the process.
-func (c child) waitForExit() { _ = c.process.Wait() } // it was killed, which is an error
+// waitForExit waits until the process has ended.
+func (c child) waitForExit() { _ = c.process.Wait() } // a killed process returns an error
 
-// uploadUntilKilled gives the names of the uploads that got their answer.
+// uploadUntilKilled returns the names of the confirmed uploads.
 func uploadUntilKilled(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	c := startChild(t, dir)

@@ -27,7 +27,7 @@ func TestEnvironmentExtensions(t *testing.T) {
 		}
 		txt := c.upload("b.txt", "x")["id"].(string)
 		c.do(400, "PATCH", "/assets/"+txt, object{"extension": "pdf"})
-		c.do(200, "PATCH", "/assets/"+pdf, object{"name": "renamed"}) // what is there stays
+		c.do(200, "PATCH", "/assets/"+pdf, object{"name": "renamed"}) // existing assets are kept
 		c.do(400, "POST", "/admin/categories", object{"name": "n", "extensions": []string{"txt", "gif"}})
 		c.do(201, "POST", "/admin/categories", object{"name": "n", "extensions": []string{"txt", "PNG"}})
 		c.do(400, "PUT", "/admin/categories/"+c.category("Images"), object{"name": "Images", "extensions": []string{"gif"}})
@@ -127,7 +127,7 @@ func TestWorkspaceMetadata(t *testing.T) {
 	}
 }
 
-// A list of extensions is for what comes, not for what is there.
+// The test verifies that a list of extensions applies to new assets and not to existing ones.
 func TestEnvironmentLeavesExtensionsThatAreThere(t *testing.T) {
 	c := start(t, sandbox.Options{})
 	id := c.upload("a.txt", "x")["id"].(string)

@@ -17,7 +17,7 @@ import (
 	"assetferry/internal/sandbox"
 )
 
-// rulesForAll makes the same rules for every route.
+// rulesForAll returns options with the same rules for every route.
 func rulesForAll(t *testing.T, rules ...string) sandbox.Options {
 	t.Helper()
 	var all []string
@@ -55,7 +55,7 @@ func TestEveryRouteIsSlowAndFails(t *testing.T) {
 	})
 }
 
-// ask reports whether the connection was cut.
+// ask reports whether the connection was closed.
 func ask(s *sandbox.Server, r *http.Request) (w *httptest.ResponseRecorder, cut bool) {
 	defer func() {
 		if v := recover(); v == http.ErrAbortHandler {
@@ -69,13 +69,13 @@ func ask(s *sandbox.Server, r *http.Request) (w *httptest.ResponseRecorder, cut 
 	return w, false
 }
 
-// A changeable world has one of everything that a route can change.
+// A changeable world has one object of everything that a route can change.
 type changeable struct {
 	*guarded
 	workspace, group, grant string
 }
 
-// changes say how to call every route that changes something so that it does.
+// changes returns a successful call for every route that changes something.
 func changes() map[string]func(w changeable) reply {
 	all := map[string]func(w changeable) reply{
 		"POST /assets/restore": changing("POST", func(w changeable) (string, any) {
@@ -137,12 +137,13 @@ func changing(method string, what func(w changeable) (path string, body any)) fu
 	}
 }
 
-// changeless routes are asked with other methods than GET, and change nothing.
+// changeless lists routes with other methods than GET that change nothing.
 func changeless() []string {
 	return []string{"POST /assets/namesExist", "POST /assets/restore/validate", "POST /search", "POST /categories/authorizePrivateAccess"}
 }
 
-// Every route that changes something does so, or not, as a fault says.
+// The test verifies that a fault prevents or permits the change of every route that changes
+// something.
 func TestFaultsBeforeAndAfterEveryChange(t *testing.T) {
 	template := t.TempDir()
 	world := makeChangeable(t, template)
@@ -201,7 +202,7 @@ func makeChangeable(t *testing.T, dir string) changeable {
 	return w
 }
 
-// dump is all that is in the tables of a sandbox.
+// dump returns all tables of a sandbox as text.
 func dump(t *testing.T, dir string) string {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(filepath.Join(dir, "sandbox.db"))+"?mode=ro")

@@ -1,9 +1,9 @@
 package sandbox
 
-// A RouteInfo is what tests of all routes go by.
+// A RouteInfo is a route for tests of all routes.
 type RouteInfo struct{ Method, Pattern, Role, Needs string }
 
-// Routes lists every route that the sandbox answers.
+// Routes returns all routes of the sandbox.
 func Routes() []RouteInfo {
 	var all []RouteInfo
 	for _, r := range routes() {

@@ -23,7 +23,7 @@ func faulty(t testing.TB, rules ...string) sandbox.Options {
 	return o
 }
 
-// folders makes n folders and gives the status of each try; 0 is a cut connection.
+// folders creates n folders and returns the status of each attempt; 0 is a closed connection.
 func (c *client) folders(n int) (statuses []int) {
 	category := c.category("Documents")
 	for i := range n {
@@ -40,7 +40,7 @@ func (c *client) folders(n int) (statuses []int) {
 func TestFaults(t *testing.T) {
 	for rule, test := range map[string]struct {
 		statuses []int
-		made     string // the folders that are there afterwards
+		made     string // folders that exist afterwards
 	}{
 		"POST /folders status=503":                       {[]int{503, 503, 503, 503}, ""},
 		"POST /folders status=503 nth=2":                 {[]int{201, 503, 201, 503}, "0,2"},
@@ -180,7 +180,7 @@ func TestStats(t *testing.T) {
 	c.get("/assets/" + a["id"].(string))
 	c.do(404, "GET", "/assets/none", nil)
 	c.get("/limits")
-	if _, err := c.send("POST", "/folders", "", strings.NewReader("{}")); err == nil { // a GET would be repeated by the transport
+	if _, err := c.send("POST", "/folders", "", strings.NewReader("{}")); err == nil { // the transport would repeat a GET
 		t.Error("the connection was not cut")
 	}
 	c.do(501, "GET", "/nowhere", nil)

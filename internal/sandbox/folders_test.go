@@ -16,8 +16,7 @@ func (c *client) folder(name, in, id string) string {
 	return c.do(201, "POST", "/folders", object{"name": name, in: id}).object(c)["id"].(string)
 }
 
-// outline writes a tree of folders as name(child child); "?" is where nothing
-// was said about children.
+// outline returns a tree of folders as name(child child); "?" means unknown children.
 func outline(f object) string {
 	name := f["name"].(string)
 	children, said := f["folders"].([]any)
@@ -112,7 +111,7 @@ func TestCategoryOrder(t *testing.T) {
 	if got := strings.Join(column(c.get("/admin/categories"), "name"), " "); got != "Last Images Documents Files" {
 		t.Errorf("for admins: %s", got)
 	}
-	if got := c.upload("a.txt", "x")["categoryId"]; got != last { // the first that takes it
+	if got := c.upload("a.txt", "x")["categoryId"]; got != last { // the first one that allows it
 		t.Errorf("upload went to %v", got)
 	}
 }
@@ -284,10 +283,11 @@ func TestPermissionsAndLimits(t *testing.T) {
 	}
 }
 
-// What a profile says of names holds for all of them, and for new names as well.
+// The test verifies that the limits of a profile for names apply to new and changed names of all
+// kinds.
 func TestProfileOfNames(t *testing.T) {
 	c := start(t, sandbox.Options{Profile: profile.Profile{MaxName: 9, EqualFolders: "refuse", EqualCategories: "refuse"}})
-	plain := httptest.NewServer(c.server) // the description knows no profiles, and so no 409
+	plain := httptest.NewServer(c.server) // the description has no 409, which only profiles cause
 	defer plain.Close()
 	c.url = plain.URL
 	category := func(want int, method, path, name string) object {

@@ -19,14 +19,14 @@ import (
 	"assetferry/internal/sandbox"
 )
 
-// decoders are libraries of others, by content type.
+// decoders returns independent decoders, by content type.
 func decoders() map[string]func(io.Reader) (image.Image, error) {
 	return map[string]func(io.Reader) (image.Image, error){
 		"image/webp": webp.Decode, "image/jpeg": jpeg.Decode, "image/png": png.Decode, "image/gif": gif.Decode, "image/tiff": tiff.Decode,
 	}
 }
 
-// sizeOf decodes an answer by its content type.
+// sizeOf decodes a response by its content type.
 func sizeOf(t testing.TB, r reply) image.Point {
 	t.Helper()
 	decode := decoders()[r.Header.Get("Content-Type")]
@@ -40,13 +40,13 @@ func sizeOf(t testing.TB, r reply) image.Point {
 	return m.Bounds().Size()
 }
 
-// pathOf is the path of an asset's delivery, without its last part.
+// pathOf returns the delivery path of an asset, without its last part.
 func (c *client) pathOf(a object) string {
 	return strings.TrimSuffix(strings.TrimPrefix(a["url"].(string), c.url), "file")
 }
 
 func TestImageDelivery(t *testing.T) {
-	c := start(t, sandbox.Options{ProcessingDelay: time.Hour}) // renditions do not wait for it
+	c := start(t, sandbox.Options{ProcessingDelay: time.Hour}) // renditions do not wait for processing
 	a := c.upload("größe.jpg", photo(t, 1000, 600, asJPEG))
 	path := c.pathOf(a) + "images/"
 	c.token = ""
@@ -86,7 +86,7 @@ func TestImageDelivery(t *testing.T) {
 
 func vary(r reply) string { return strings.Join(r.Header.Values("Vary"), ", ") }
 
-// ask makes a request with one more header.
+// ask sends a request with one additional header.
 func (c *client) ask(method, path, header, value string) reply {
 	c.Helper()
 	r, err := http.NewRequestWithContext(c.Context(), method, c.url+path, nil)
@@ -150,7 +150,7 @@ func TestNoRendition(t *testing.T) {
 	whole := photo(t, 300, 200, asPNG)
 	for file, content := range map[string]string{"half.png": whole[:len(whole)/2], "text.jpg": "text", "a.svg": "<svg/>"} {
 		a := c.upload(file, content)
-		for range 2 { // before and after it was looked into
+		for range 2 { // before and after processing
 			for _, path := range []string{c.pathOf(a) + "images/80.webp", "/assets/" + a["id"].(string) + "/thumbs/80"} {
 				r := c.do(404, "GET", path, nil)
 				if message := r.object(t)["message"].(string); !strings.Contains(message, "image") || !strings.Contains(message, a["id"].(string)) {

@@ -39,7 +39,7 @@ func TestOtherDatabases(t *testing.T) {
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
-		for range 2 { // also: a failed start gives the directory back
+		for range 2 { // a failed start also unlocks the directory
 			_, err = New(Options{Dir: dir})
 			if err == nil || !strings.Contains(err.Error(), says) {
 				t.Errorf("%s: %v, does not say %q", statement, err, says)
@@ -48,8 +48,8 @@ func TestOtherDatabases(t *testing.T) {
 	}
 }
 
-// However many copies of a name there are, the next one has the next number, and
-// finding it takes a few looks.
+// The test verifies that the next copy of a name has the next number, and that few queries find it,
+// for any number of copies.
 func TestFreeName(t *testing.T) {
 	s, err := New(Options{Environments: []tokens.Environment{{ID: "env", AccessKey: "key"}}})
 	if err != nil {

@@ -67,7 +67,7 @@ func TestWorkspacesAreIsolated(t *testing.T) {
 	c.as("admin").do(403, "GET", "/categories?workspaceId="+ws, nil)
 	c.do(404, "GET", "/assets?categoryId="+a["categoryId"].(string), nil) // the default workspace
 	both.get("/assets/" + id)
-	c.get("/assets/" + id) // IDs resolve in all workspaces that a token may see
+	c.get("/assets/" + id) // IDs resolve in all workspaces of the token
 	c.get("/assets?categoryId=" + a["categoryId"].(string) + "&workspaceId=" + ws)
 	both.do(404, "GET", "/assets?workspaceId="+c.env.ID+"&categoryId="+a["categoryId"].(string), nil)
 	if got := both.get("/categories"); !slices.Contains(column(got, "id"), a["categoryId"].(string)) {

@@ -14,19 +14,19 @@ import (
 	"assetferry/internal/sandbox"
 )
 
-// A life is what one client knows of the asset that it changes again and again.
+// A life is the expected state of an asset that a client changes repeatedly.
 type life struct {
 	id        string
-	confirmed string   // its content, as far as answers say; empty: deleted
-	pending   []string // what its content may be instead
+	confirmed string   // content according to responses; empty: deleted
+	pending   []string // other possible contents
 }
 
 func (l *life) may(content string) { l.pending = append(l.pending, content) }
 
 func (l *life) is(content string) { l.confirmed, l.pending = content, nil }
 
-// live changes an asset in all ways that touch stored bytes, until the server is
-// gone. done counts what was answered.
+// live changes an asset in all ways that affect stored bytes, until the server ends. It calls done
+// for each response.
 func (c *client) live(name string, targets []string, done func()) (lives []*life) {
 	ask := func(method, path string, body any) (reply, bool) {
 		r, err := c.send(method, path, "", strings.NewReader(string(mustJSON(c, body))))
@@ -83,8 +83,8 @@ func (c *client) live(name string, targets []string, done func()) (lives []*life
 	}
 }
 
-// TestKilledAmongChanges kills a server again and again while it copies, replaces,
-// goes back and deletes: nothing may lack its bytes, and no bytes may be left over.
+// TestKilledAmongChanges kills a server several times while it copies, replaces, restores and
+// deletes assets. It verifies that no asset lacks its bytes, and that no unused bytes are left.
 func TestKilledAmongChanges(t *testing.T) {
 	dir := t.TempDir()
 	var lives []*life
@@ -122,7 +122,7 @@ func liveUntilKilled(t *testing.T, dir string, round int) (lives []*life) {
 	return lives
 }
 
-// checkStored starts on what a killed server left.
+// checkStored verifies the data of a killed server after a restart.
 func checkStored(t *testing.T, dir string, lives []*life) {
 	t.Helper()
 	c := start(t, sandbox.Options{Dir: dir})

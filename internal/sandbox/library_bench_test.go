@@ -15,7 +15,7 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-// BenchmarkLibraryPage makes pages of a library of 100,000 assets and 5,000 folders.
+// BenchmarkLibraryPage renders pages of a library with 100,000 assets and 5,000 folders.
 func BenchmarkLibraryPage(b *testing.B) {
 	s, category := manyAssets(b)
 	began := time.Now()
@@ -47,7 +47,7 @@ func BenchmarkLibraryPage(b *testing.B) {
 	}
 }
 
-// insertFolders makes 50 folders with 99 each in them.
+// insertFolders creates 50 folders with 99 subfolders each.
 func insertFolders(b *testing.B, s *Server, category string) {
 	b.Helper()
 	err := s.store.Write(func(ses *store.Session) error {

@@ -14,7 +14,7 @@ import (
 
 const many = 100_000
 
-// manyAssets are 100,000 in one category of a sandbox on disk.
+// manyAssets creates 100,000 assets in one category of a sandbox on disk.
 func manyAssets(b *testing.B) (s *Server, category string) {
 	b.Helper()
 	s, err := New(Options{Dir: b.TempDir(), Environments: []tokens.Environment{{ID: "env", AccessKey: "key"}}})
@@ -45,8 +45,7 @@ func manyAssets(b *testing.B) (s *Server, category string) {
 	return s, category
 }
 
-// BenchmarkSearch looks through them for what most of them have, for what one of
-// them has, and for what none has.
+// BenchmarkSearch searches these assets for a text of most of them, of one of them, and of none.
 func BenchmarkSearch(b *testing.B) {
 	s, category := manyAssets(b)
 	began := time.Now()
@@ -80,7 +79,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// BenchmarkList reads the last page, in each order that there is.
+// BenchmarkList reads the last page in each order.
 func BenchmarkList(b *testing.B) {
 	s, category := manyAssets(b)
 	for _, f := range records.AssetFields() {
@@ -105,7 +104,7 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-// BenchmarkDropExtension takes one that is not in use from a category.
+// BenchmarkDropExtension removes an unused extension from a category.
 func BenchmarkDropExtension(b *testing.B) {
 	s, id := manyAssets(b)
 	for b.Loop() {

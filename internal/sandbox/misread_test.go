@@ -7,8 +7,8 @@ import (
 	"assetferry/internal/sandbox"
 )
 
-// TestMisreadBodies has every body refused that would have nothing done, or that is
-// not of the expected shape, in words that name the field and know nothing of Go.
+// TestMisreadBodies verifies that bodies without effect and bodies of another form are refused,
+// with messages that name the field and contain no Go terms.
 func TestMisreadBodies(t *testing.T) {
 	c := start(t, sandbox.Options{})
 	id := c.category("Files")

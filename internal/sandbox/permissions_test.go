@@ -16,8 +16,7 @@ import (
 	"assetferry/internal/sandbox/sandboxtest"
 )
 
-// A guarded world has one of everything in a category, and users of groups of
-// its own making.
+// A guarded world has one object of everything in a category, and users of new groups.
 type guarded struct {
 	*client
 	category, folder, asset, trashed, revision, image string
@@ -44,8 +43,7 @@ func newGuarded(t testing.TB, c *client) *guarded {
 	return g
 }
 
-// member is a user of a new group with these permissions in some categories, or
-// in all.
+// member returns a user of a new group with permissions in some categories, or in all.
 func (c *client) member(categories []string, permissions ...string) *client {
 	c.Helper()
 	id := c.do(201, "POST", "/admin/groups", object{"name": "g"}).object(c)["id"].(string)
@@ -63,7 +61,7 @@ func (c *client) grant(group string, categories []string, permissions ...string)
 	return c.do(201, "POST", "/admin/permissions", body).object(c)
 }
 
-// of is a user whose token names groups.
+// of returns a user whose token names groups.
 func (c *client) of(groups ...string) *client {
 	claims := sandboxtest.Claims(c.env, "user")
 	claims["auth"].(map[string]any)["ckbox"].(map[string]any)["groups"] = groups
@@ -72,11 +70,11 @@ func (c *client) of(groups ...string) *client {
 	return &other
 }
 
-// A guardedRoute says how to call a route so that it touches the category.
+// A guardedRoute calls a route with an object of the category.
 type guardedRoute struct {
 	needs string
 	call  func(u *client, g *guarded) reply
-	// bulk routes answer 207 with the status of the asset.
+	// bulk calls a route that responds with 207 and the status of the asset.
 	bulk func(g *guarded) string
 }
 
@@ -110,7 +108,7 @@ func ids(of func(*guarded) string) func(*guarded) any {
 	return func(g *guarded) any { return []string{of(g)} }
 }
 
-// guardedRoutes are all routes for users that touch a category directly.
+// guardedRoutes returns all routes for users that concern a category directly.
 func guardedRoutes() map[string]guardedRoute {
 	return map[string]guardedRoute{
 		"POST /assets": {"asset:create", func(u *client, g *guarded) reply {
@@ -165,9 +163,8 @@ func restoreTo(g *guarded) any {
 	return object{"assetsActions": []object{{"assetId": g.trashed, "target": object{"folderId": g.folder}}}}
 }
 
-// openRoutes are those for users that know no category, or leave out what may
-// not be seen; TestListsOmitForbidden and
-// TestSearchStaysWithinBounds look.
+// openRoutes returns the routes for users that concern no category, or omit inaccessible objects;
+// TestListsOmitForbidden and TestSearchStaysWithinBounds verify these.
 func openRoutes() []string {
 	return []string{
 		"GET /assets/trash", "POST /assets/restore/validate", "GET /assets/recent", "PUT /assets/recent", "GET /folders", "GET /categories", "GET /limits", "GET /permissions", "POST /search",
@@ -175,7 +172,7 @@ func openRoutes() []string {
 	}
 }
 
-// refused is the status with which the call was refused, be it for one asset.
+// refused returns the status of the refused request, or of its only asset.
 func (r guardedRoute) refused(t *testing.T, g *guarded, got reply) int {
 	t.Helper()
 	if got.StatusCode != http.StatusMultiStatus || r.bulk == nil {
@@ -231,14 +228,14 @@ func (r guardedRoute) check(t *testing.T) {
 			t.Errorf("%s: %d %s", who, got.StatusCode, got.body)
 		}
 	}
-	just := []string{"category:access", r.needs, "asset:delete"} // restoring takes the last one, too
+	just := []string{"category:access", r.needs, "asset:delete"} // restoring needs the last one, too
 	just = slices.DeleteFunc(just, func(p string) bool { return p == "" })
 	if got := r.call(g.member([]string{g.category}, just...), g); got.StatusCode >= 300 || r.refused(t, g, got) == http.StatusForbidden {
 		t.Errorf("with %v: %d %s", just, got.StatusCode, got.body)
 	}
 }
 
-// Lists omit categories that a user may not access, and their content.
+// The test verifies that lists omit inaccessible categories and their contents.
 func TestListsOmitForbidden(t *testing.T) {
 	g := startGuarded(t)
 	g.upload("p.png", "p", "categoryId", g.client.category("Images"))
@@ -290,7 +287,7 @@ func TestUploadWithoutAPlaceNeedsPermission(t *testing.T) {
 	u.upload("n.png", "n")
 }
 
-// Private files take access to the category, on top of the token.
+// The test verifies that private files require access to the category in addition to the token.
 func TestPrivateFilesNeedAccess(t *testing.T) {
 	g := startGuarded(t)
 	g.do(200, "PUT", "/admin/categories/"+g.category, object{"name": "Documents", "extensions": []string{"txt"}, "isPrivate": true})
@@ -299,7 +296,8 @@ func TestPrivateFilesNeedAccess(t *testing.T) {
 	g.member(nil, "category:access").do(200, "GET", path, nil)
 }
 
-// A token has the permissions of all its groups, and a change counts at once.
+// The test verifies that a token has the permissions of all its groups, and that a change applies
+// at once.
 func TestGroups(t *testing.T) {
 	c := start(t, sandbox.Options{})
 	all := items(c.get("/admin/groups"))
@@ -356,7 +354,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// A category that is gone must not turn a grant into one for all categories.
+// The test verifies that deleting a category does not turn its grant into one for all categories.
 func TestGrantOfADeletedCategory(t *testing.T) {
 	c := start(t, sandbox.Options{})
 	u := c.member([]string{c.category("Images")}, "category:access", "asset:create")
@@ -393,8 +391,8 @@ func TestGroupRefusals(t *testing.T) {
 	wrong.do(401, "GET", "/categories", nil)
 }
 
-// What a user may do is asked where the asset is when it is changed, not where it was
-// when the request came.
+// The test verifies that the permissions for a change are those at the place of the asset at the
+// time of the change, not of the request.
 func TestReplacingWhatIsMovedMeanwhile(t *testing.T) {
 	c := start(t, sandbox.Options{})
 	var categories []string
@@ -407,7 +405,7 @@ func TestReplacingWhatIsMovedMeanwhile(t *testing.T) {
 	plain := httptest.NewServer(c.server)
 	defer plain.Close()
 	content, contentType := form(t, "a.txt", []byte("new"))
-	// The service asks for the body once it has found the asset.
+	// The service reads the body after it has found the asset.
 	body := &lateBody{Reader: bytes.NewReader(content), before: func() error {
 		_, err := c.asking("POST", "/assets/move", object{
 			"target": object{"categoryId": categories[1]}, "assetsActions": []object{{"assetId": id}},
@@ -436,7 +434,7 @@ func TestReplacingWhatIsMovedMeanwhile(t *testing.T) {
 	}
 }
 
-// A lateBody does something before it is read.
+// A lateBody calls a function before it is read.
 type lateBody struct {
 	io.Reader
 	before func() error

@@ -24,7 +24,7 @@ func TestImages(t *testing.T) {
 	c := start(t, sandbox.Options{Now: clock.now, ProcessingDelay: time.Minute})
 	for file, test := range map[string]struct {
 		content string
-		widths  string // also the extension of the default one
+		widths  string // with the extension of the default rendition
 	}{
 		"a.png":  {encoded(t, 1024, 2, func(b *bytes.Buffer, m image.Image) error { return png.Encode(b, m) }), "1024 103 206 309 412 515 618 721 824 927 png"},
 		"a.JPG":  {encoded(t, 376, 2, func(b *bytes.Buffer, m image.Image) error { return jpeg.Encode(b, m, nil) }), "160 240 320 376 80 jpeg"},
@@ -84,7 +84,7 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// photo is a picture with something on it.
+// photo returns an image with visible content.
 func photo(t testing.TB, width, height int, encode func(*bytes.Buffer, image.Image) error) string {
 	t.Helper()
 	m := image.NewRGBA(image.Rect(0, 0, width, height))
@@ -123,7 +123,7 @@ func TestMetadataOfImages(t *testing.T) {
 	}
 }
 
-// TestDamagedImages holds that damage behind a good head is found.
+// TestDamagedImages verifies that damage after a valid header is found.
 func TestDamagedImages(t *testing.T) {
 	c := start(t, sandbox.Options{})
 	whole := photo(t, 300, 200, asPNG)
@@ -143,7 +143,7 @@ func TestDamagedImages(t *testing.T) {
 	}
 }
 
-// TestQueueOutlivesTheProcess ends a sandbox while an image is queued.
+// TestQueueOutlivesTheProcess verifies that a queued image is processed after a restart.
 func TestQueueOutlivesTheProcess(t *testing.T) {
 	clock := newClock()
 	o := sandbox.Options{Dir: t.TempDir(), Now: clock.now, ProcessingDelay: time.Hour}
@@ -173,7 +173,8 @@ func TestDelayEndsByItself(t *testing.T) {
 	}
 }
 
-// TestQueueEndsWithItsAssets deletes what is queued, whatever way.
+// TestQueueEndsWithItsAssets verifies that deleted images leave the queue, for all ways of
+// deletion.
 func TestQueueEndsWithItsAssets(t *testing.T) {
 	clock := newClock()
 	c := start(t, sandbox.Options{Now: clock.now, ProcessingDelay: time.Hour})
@@ -184,10 +185,11 @@ func TestQueueEndsWithItsAssets(t *testing.T) {
 	category := c.do(201, "POST", "/admin/categories", body).object(t)["id"].(string)
 	c.upload("b.png", content, "categoryId", category)
 	c.do(204, "DELETE", "/admin/categories/"+category, nil)
-	c.processed() // an hour too early for what would still be queued
+	c.processed() // it would wait an hour for a queued image
 }
 
-// TestCopiesAreProcessedAlready copies an image, which shares its bytes.
+// TestCopiesAreProcessedAlready verifies that a copy of a processed image is not queued, because it
+// shares the bytes.
 func TestCopiesAreProcessedAlready(t *testing.T) {
 	c := start(t, sandbox.Options{})
 	a := c.upload("a.png", photo(t, 30, 20, asPNG))

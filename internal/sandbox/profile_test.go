@@ -7,8 +7,8 @@ import (
 	"assetferry/internal/sandbox/profile"
 )
 
-// FuzzReadProfile reads anything without falling over, and takes nothing that a
-// sandbox does not start with.
+// FuzzReadProfile verifies that reading a profile never panics, and that a sandbox starts with
+// every valid one.
 func FuzzReadProfile(f *testing.F) {
 	f.Add("version: 1\nequal_assets: rename\nrate: 5\nretry_after: \"1\"\n")
 	f.Add("version: 1\nlacks: [replace]\n")

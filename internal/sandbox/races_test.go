@@ -12,7 +12,7 @@ import (
 	"assetferry/internal/sandbox/profile"
 )
 
-// together makes requests at once and gives their statuses.
+// together sends requests in parallel and returns their statuses.
 func (c *client) together(requests ...func() (reply, error)) []int {
 	c.Helper()
 	statuses := make([]int, len(requests))
@@ -37,8 +37,8 @@ func (c *client) asking(method, path string, body any) func() (reply, error) {
 	}
 }
 
-// What is deleted while others change it stays deleted, and nobody is told that
-// something broke.
+// The test verifies that objects that are deleted during changes stay deleted, and that no response
+// reports an internal error.
 func TestChangesAgainstDeletion(t *testing.T) {
 	c := start(t, sandbox.Options{})
 	for round := range 20 {
@@ -60,7 +60,7 @@ func TestChangesAgainstDeletion(t *testing.T) {
 			c.asking("DELETE", "/admin/groups/"+group, nil),
 		)
 		for i, status := range got {
-			// 403: the workspace is not one that the token sees any more.
+			// 403: the token has no access to the deleted workspace
 			if !slices.Contains([]int{200, 201, 204, 403, 404}, status) {
 				t.Errorf("round %d: request %d: %d", round, i, status)
 			}
@@ -72,7 +72,8 @@ func TestChangesAgainstDeletion(t *testing.T) {
 	}
 }
 
-// Two who change different things of a workspace both get their way.
+// The test verifies that two parallel changes of different properties of a workspace are both
+// stored.
 func TestChangesOfAWorkspaceAtOnce(t *testing.T) {
 	c := start(t, sandbox.Options{})
 	for round := range 20 {
@@ -88,8 +89,8 @@ func TestChangesOfAWorkspaceAtOnce(t *testing.T) {
 	}
 }
 
-// A name that had to be changed twice, because the first attempt was undone, says
-// so only once.
+// The test verifies that a name that is changed in two attempts, because the first was rolled back,
+// is reported once.
 func TestUploadsOfOneNameAtOnce(t *testing.T) {
 	c := start(t, sandbox.Options{Profile: profile.Profile{EqualAssets: "rename"}})
 	category := c.category("Documents")
@@ -100,7 +101,7 @@ func TestUploadsOfOneNameAtOnce(t *testing.T) {
 			func() (reply, error) {
 				return c.send("POST", "/assets", contentType, strings.NewReader(string(content)))
 			},
-			c.asking("PUT", "/admin/categories/order", object{"categoriesIds": []string{}})) // is refused, and undoes those beside it
+			c.asking("PUT", "/admin/categories/order", object{"categoriesIds": []string{}})) // it is refused, and rolls back the others
 	}
 	for i, status := range c.together(requests...) {
 		if want := []int{http.StatusCreated, http.StatusBadRequest}[i%2]; status != want {

@@ -9,7 +9,7 @@ import (
 	"assetferry/internal/sandbox/profile"
 )
 
-// TestFlatFolders lists all folders with their parents, where a profile says so.
+// TestFlatFolders verifies that a profile can select a list of all folders with their parents.
 func TestFlatFolders(t *testing.T) {
 	c := start(t, sandbox.Options{Profile: profile.Profile{Folders: "flat"}})
 	a := c.folder("a", "categoryId", c.category("Documents"))
@@ -25,8 +25,8 @@ func TestFlatFolders(t *testing.T) {
 	}
 }
 
-// TestDeepCategories lists what is in the folders of a category with the category, where a
-// profile says so.
+// TestDeepCategories verifies that a profile can select lists of categories that include their
+// folders.
 func TestDeepCategories(t *testing.T) {
 	c := start(t, sandbox.Options{Profile: profile.Profile{CategoryListing: "deep"}})
 	documents := c.category("Documents")
@@ -45,7 +45,8 @@ func TestDeepCategories(t *testing.T) {
 	}
 }
 
-// TestListingDelay lists and finds a new asset only after a while; it is there at once.
+// TestListingDelay verifies that a new asset is listed and found only after the delay, but can be
+// read at once.
 func TestListingDelay(t *testing.T) {
 	clock := newClock()
 	c := start(t, sandbox.Options{Now: clock.now, Profile: profile.Profile{ListingDelay: 10 * time.Second}})
@@ -62,7 +63,7 @@ func TestListingDelay(t *testing.T) {
 	}
 }
 
-// TestListOrderIgnored lists and finds in one order, whatever is asked for.
+// TestListOrderIgnored verifies that lists and searches have one order, whatever is requested.
 func TestListOrderIgnored(t *testing.T) {
 	c := start(t, sandbox.Options{Profile: profile.Profile{ListOrder: "ignored"}})
 	documents := c.category("Documents")
@@ -78,7 +79,7 @@ func TestListOrderIgnored(t *testing.T) {
 	c.do(400, "GET", "/assets?categoryId="+documents+"&order=up", nil)
 }
 
-// TestDateFilter takes no notice of dates in a search or refuses them, where a profile says so.
+// TestDateFilter verifies that a profile can select that searches ignore or refuse dates.
 func TestDateFilter(t *testing.T) {
 	future := object{"searchPhrase": "", "filters": object{"uploadedAt": object{"gte": "2999-01-01T00:00:00Z"}}}
 	for setting, want := range map[string]int{"": 0, "honoured": 0, "ignored": 1, "refused": -1} {

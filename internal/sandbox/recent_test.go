@@ -9,7 +9,7 @@ import (
 	"assetferry/internal/sandbox/sandboxtest"
 )
 
-// named gives the same client as another user.
+// named returns the same client for another user.
 func (c *client) named(user string) *client {
 	claims := sandboxtest.Claims(c.env, "user")
 	claims["sub"] = user
@@ -47,7 +47,7 @@ func TestRecent(t *testing.T) {
 	if got := column(c.get("/assets/recent?workspaceId="+ws), "id"); len(got) != 0 {
 		t.Errorf("in another workspace: %v", got)
 	}
-	c.do(204, "PUT", "/assets/recent?workspaceId="+ws, ids) // none of them is there
+	c.do(204, "PUT", "/assets/recent?workspaceId="+ws, ids) // none of these exists
 	if got := column(c.get("/assets/recent?workspaceId="+ws), "id"); len(got) != 0 {
 		t.Errorf("in another workspace: %v", got)
 	}

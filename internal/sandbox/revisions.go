@@ -12,9 +12,8 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-// replaceAsset takes a new file for an asset, which keeps its ID, URL, name,
-// tags and place; the old file stays as a revision. How many of those are kept is
-// not documented: here all are.
+// replaceAsset replaces the file of an asset, which keeps its ID, URL, name, tags and place; the
+// old file becomes a revision. It is not documented how many revisions are kept: here all are.
 func (s *Server) replaceAsset(c *call) error {
 	a, err := s.asset(c, c.args[0])
 	if err != nil {
@@ -29,7 +28,7 @@ func (s *Server) replaceAsset(c *call) error {
 	return c.Reply(http.StatusOK, c.view(a, true))
 }
 
-// sameExtension refuses a file of another kind than the asset: a guess.
+// sameExtension refuses a file with another extension than the asset: a guess.
 func sameExtension(a records.Asset, extension string) error {
 	if naming.Fold(a.Extension) == naming.Fold(extension) {
 		return nil
@@ -37,7 +36,7 @@ func sameExtension(a records.Asset, extension string) error {
 	return problem.Refuse(http.StatusBadRequest, "The asset has the extension %q, the file %q.", a.Extension, extension)
 }
 
-// revise makes bytes that are stored the content of an asset.
+// revise makes stored bytes the content of an asset.
 func (s *Server) revise(c *call, a records.Asset, extension string, now records.Stored) (records.Asset, error) {
 	err := s.store.Write(func(ses *store.Session) error {
 		if err := c.again(ses, &a); err != nil {
@@ -59,8 +58,8 @@ func (s *Server) revise(c *call, a records.Asset, extension string, now records.
 	return a, changing(a.ID, err)
 }
 
-// exchange keeps what an asset holds as a revision and gives it something else.
-// Processing begins anew.
+// exchange stores the content of an asset as a revision and replaces it. The image is processed
+// again.
 func (s *Server) exchange(ses *store.Session, a *records.Asset, now records.Stored) error {
 	if err := records.InsertRevision(ses, a.ID, a.Stored); err != nil {
 		return err
@@ -71,7 +70,7 @@ func (s *Server) exchange(ses *store.Session, a *records.Asset, now records.Stor
 	return records.UpdateStored(ses, *a)
 }
 
-// changing turns the error of a change of an asset into an answer.
+// changing converts the error of a change of an asset to a response.
 func changing(id string, err error) error {
 	if errors.Is(err, store.ErrNotThere) {
 		return noAsset(id)
@@ -82,7 +81,7 @@ func changing(id string, err error) error {
 	return nil
 }
 
-// listRevisions lists the newest first: a guess.
+// listRevisions lists revisions, newest first: a guess.
 func (s *Server) listRevisions(c *call) error {
 	a, err := s.asset(c, c.args[0])
 	if err != nil {
@@ -138,7 +137,7 @@ func (s *Server) useRevision(c *call) error {
 	if err != nil {
 		return changing(a.ID, err)
 	}
-	s.processor.wake() // it may never have been looked into
+	s.processor.wake() // it may never have been processed
 	return c.Done()
 }
 
@@ -146,7 +145,7 @@ func noRevision(id, revision string) *problem.Problem {
 	return problem.Refuse(http.StatusNotFound, "Asset %q has no revision %q.", id, revision)
 }
 
-// removeRevision deletes a revision for good. The current one is refused: a guess.
+// removeRevision permanently deletes a revision. The current one is refused: a guess.
 func (s *Server) removeRevision(c *call) error {
 	a, err := s.asset(c, c.args[0])
 	if err != nil {
@@ -172,8 +171,8 @@ func (s *Server) removeRevision(c *call) error {
 	return c.Done()
 }
 
-// deliverRevision sends the bytes of a revision. It asks for the cookie or the
-// token whether the category is private or not: a guess.
+// deliverRevision sends the content of a revision. It requires the cookie or the token even if the
+// category is not private: a guess.
 func (s *Server) deliverRevision(c *call) error {
 	workspace, id, revision := c.args[0], c.args[1], c.args[2]
 	var a records.Asset

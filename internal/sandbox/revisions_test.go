@@ -14,7 +14,7 @@ import (
 	"assetferry/internal/sandbox/profile"
 )
 
-// replace sends a new file for an asset.
+// replace replaces the file of an asset.
 func (c *client) replace(id, file, content string) object {
 	c.Helper()
 	r := c.tryUpload("/assets/"+id, file, content)
@@ -24,7 +24,7 @@ func (c *client) replace(id, file, content string) object {
 	return r.object(c)
 }
 
-// file gives what is delivered of an asset.
+// file returns the delivered content of an asset.
 func (c *client) file(a object) string {
 	c.Helper()
 	return string(c.do(200, "GET", strings.TrimPrefix(a["url"].(string), c.url), nil).body)
@@ -153,7 +153,7 @@ func TestRevisions(t *testing.T) {
 	c.do(401, "GET", "/"+c.env.ID+path+"/"+ids[1]+"/file", nil)
 }
 
-// What takes assets for good takes their revisions along.
+// The test verifies that the permanent deletion of assets also deletes their revisions.
 func TestRevisionsGoWithTheirAsset(t *testing.T) {
 	for name, end := range map[string]func(c *client, workspace, category, asset string){
 		"asset": func(c *client, ws, category, asset string) {

@@ -12,12 +12,12 @@ import (
 // A route is a method and a pattern with its handler.
 type route struct {
 	method, pattern string
-	role            tokens.Role        // the least role that may call it; nobody: no token needed
-	needs           records.Permission // in the category of whatever the call finds, see call.allow
+	role            tokens.Role        // minimum role; tokens.Anonymous: no token is required
+	needs           records.Permission // in the category of the objects of the call, see call.allow
 	handle          func(*Server, *call) error
 }
 
-// routes is the list of everything the sandbox answers, words before wildcards.
+// routes returns all routes of the sandbox, words before wildcards.
 func routes() []route {
 	return []route{
 		{"POST", "/assets", tokens.User, records.MayCreateAssets, (*Server).uploadAsset},
@@ -97,7 +97,7 @@ func routes() []route {
 	}
 }
 
-// named are the routes by method and pattern.
+// named returns the routes by method and pattern.
 func named(all []route) (names []fault.Route) {
 	for _, r := range all {
 		names = append(names, fault.Route{Method: r.method, Pattern: r.pattern})

@@ -1,15 +1,14 @@
-// Package sandbox is a stand-in of the asset management service: an
-// http.Handler that keeps workspaces, categories, folders and assets, in memory
-// or under a directory, so that a migration can be rehearsed before it touches
-// the service. It is written from the documented behaviour of the service and
-// shares no code with any client. Where the behaviour is not documented it takes
-// the stricter choice, and the comment there says "guess".
+// Package sandbox is a stand-in of the asset management service: an http.Handler that stores
+// workspaces, categories, folders and assets, in memory or in a directory, so that a migration can
+// be tested without the service. It is written from the documented behaviour of the service and
+// shares no code with any client. For undocumented behaviour it takes the stricter choice, and the
+// comment there says "guess".
 //
-// An upload is stored first and becomes visible with one commit, so no asset is
-// without its bytes. A request whose body arrived in full is carried out even if
-// the client has gone by then; a body cut short changes nothing.
+// An upload is stored first and becomes visible with one commit, so no asset lacks its bytes. A
+// request with a complete body is executed even if the client has disconnected; an incomplete body
+// changes nothing.
 //
-// Knobs make the service slow, wrong or absent: see [Options] and [fault.Parse].
+// Options make the service slow, wrong or unavailable: see [Options] and [fault.Parse].
 package sandbox
 
 import (
@@ -34,48 +33,45 @@ import (
 	"assetferry/internal/sandbox/tokens"
 )
 
-// Options say what a sandbox is like. The zero value is one in memory that knows
-// no environment and so refuses every token.
+// Options configure a sandbox. The zero value is one in memory without environments, which rejects
+// every token.
 type Options struct {
-	// Dir is where everything is kept; it is created if missing. Empty keeps
-	// everything in memory.
+	// Dir is the data directory; it is created if missing. Empty means in memory.
 	Dir string
-	// Environments are those that tokens may name in aud. Each is isolated.
+	// Environments are the environments that tokens may name in aud. Each is isolated.
 	Environments []tokens.Environment
-	// Service is the key under the auth claim; default "ckbox". Other keys there
-	// grant nothing.
+	// Service is the key under the auth claim; default "ckbox". Other keys in it grant nothing.
 	Service string
-	// Latency is waited before every request is handled.
+	// Latency is the delay before every request.
 	Latency time.Duration
-	// ClockSkew is how far the server's clock is ahead: in the Date header, in
-	// the check of iat, and in the times of assets.
+	// ClockSkew is how far the server's clock is ahead: in the Date header, for the check of iat,
+	// and in the times of assets.
 	ClockSkew time.Duration
-	// Faults are asked in order; the first that fires decides. No answer here arrives in pieces, so
+	// Faults are checked in order; the first one that applies is used. No response is streamed, so
 	// [New] refuses rules about streams.
 	Faults []fault.Rule
-	// ProcessingDelay is the least time that an image stays queued. The answer to
-	// an upload says so even with 0; [Server.Processed] waits for the end of it.
+	// ProcessingDelay is the minimum time that an image is queued. The response to an upload
+	// reports a queued image even with 0; [Server.Processed] waits for the end.
 	ProcessingDelay time.Duration
-	// TokenAge is the oldest iat accepted; default 24 h. The service does age
-	// tokens out, but its window is not documented: a guess.
+	// TokenAge is the maximum age of a token by iat; default 24 h. The service limits the age, but
+	// the limit is not documented: a guess.
 	TokenAge time.Duration
-	// Profile is what a real service was seen to do, where that is open.
+	// Profile is the measured behaviour of a real service, where it is undocumented.
 	Profile profile.Profile
-	// Limits are those of the plan.
+	// Limits are the limits of the plan.
 	Limits profile.Limits
-	// Library shows browsers on this machine at / what is stored, private files
-	// included, without a token: those that were opened with [Server.LibraryURL].
-	// It needs [Server.Serve] on a loopback address.
-	// Neither faults nor latency hit it, and no statistics count it.
+	// Library shows the stored data at /, including private files, without a token, to browsers on
+	// this machine that were opened with [Server.LibraryURL]. It requires [Server.Serve] on a
+	// loopback address. Faults and latency do not apply to it, and statistics do not count it.
 	Library bool
-	// Stop ends the process, or what else the sandbox runs in, for [Control]; nil: it
-	// does not let itself be stopped.
+	// Stop ends the process, or the command that runs the sandbox, for [Control]; nil: the sandbox
+	// cannot be stopped.
 	Stop func()
-	// AI is the URL of the AI content service beside it, for [Control].
+	// AI returns the URL of the AI content service beside it, for [Control].
 	AI func() string
-	// Log receives what goes wrong inside; default is nowhere.
+	// Log receives internal errors; nil discards them.
 	Log *slog.Logger
-	// Now is the clock before skew; default time.Now.
+	// Now is the clock before skew; nil means time.Now.
 	Now func() time.Time
 }
 
@@ -84,7 +80,7 @@ type Server struct {
 	options    Options
 	tokens     tokens.Rules
 	routes     []route
-	router     standin.Router // by the index of the route
+	router     standin.Router // by index of the route
 	store      *store.Store
 	contents   contents.Contents
 	workspaces *records.Workspaces
@@ -93,15 +89,15 @@ type Server struct {
 	delivered  *delivered
 	processor  *processor
 	renditions *rendition.Cache
-	library    *library.Pages // nil: switched off
+	library    *library.Pages // nil if it is off
 	access     *library.Access
 	unlock     func() error
-	untilEnd   untilEnd // who told it to stop
+	untilEnd   untilEnd // connections that requested the stop
 	closed     atomic.Bool
 }
 
-// New starts a stand-in. If another one uses the directory, the error is
-// [ErrInUse]. Close must be called.
+// New starts a stand-in. If another one uses the directory, the error is [ErrInUse]. The caller
+// must call Close.
 func New(o Options) (*Server, error) {
 	if _, err := o.Profile.CheckValues(); err != nil {
 		return nil, fmt.Errorf("start sandbox: profile: %w", err)
@@ -134,8 +130,7 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// open takes hold of the storage and makes sure that every environment has its
-// default workspace.
+// open opens the storage and ensures that every environment has its default workspace.
 func (s *Server) open() error {
 	keys := make(map[string]tokens.AccessKey)
 	for _, e := range s.options.Environments {
@@ -172,7 +167,7 @@ func (s *Server) open() error {
 	return nil
 }
 
-// openStorage opens memory or the directory, and clears away what a crash left.
+// openStorage opens memory or the directory, and deletes the leftovers of a crash.
 func (s *Server) openStorage() (err error) {
 	if s.options.Dir == "" {
 		s.contents = contents.NewMemory()
@@ -204,7 +199,7 @@ func (s *Server) openStorage() (err error) {
 	return disk.Sweep(s.store.HasContent)
 }
 
-// Close ends the stand-in. Requests still running fail; stop the HTTP server first.
+// Close ends the stand-in. Requests in progress fail, so stop the HTTP server first.
 func (s *Server) Close() error {
 	if s.closed.Swap(true) {
 		return nil
@@ -218,7 +213,7 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// release gives back what open took, as far as it came.
+// release closes all resources that open has opened.
 func (s *Server) release() error {
 	var errs []error
 	if s.store != nil {
@@ -230,16 +225,16 @@ func (s *Server) release() error {
 	return errors.Join(errs...)
 }
 
-// now is the server's own clock, in the precision that the service shows.
+// now returns the time of the server, in the resolution of the service.
 func (s *Server) now() time.Time {
 	return s.options.Now().Add(s.options.ClockSkew).UTC().Truncate(s.options.Profile.Resolution())
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set(standin.MarkHeader, "assetferry")
 	switch {
-	case s.library != nil && s.library.Takes(r): // first: no other origin may read it
+	case s.library != nil && s.library.Takes(r): // first, because no other origin may read it
 		s.library.ServeHTTP(w, r)
 	case standin.LetBrowsersIn(w, r):
 	case r.URL.Path == standin.StatsPath:

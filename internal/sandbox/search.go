@@ -11,10 +11,9 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-// search lists the assets of the workspace in which every word of a phrase
-// occurs: in the name with its extension, a tag, the description or a text among
-// the custom attributes. The trash is left out, and so is what may not be seen.
-// The rules of matching are guesses.
+// search lists the assets of the workspace that contain every word of a phrase: in the name with
+// its extension, a tag, the description or a text in the custom attributes. It omits the trash and
+// inaccessible assets. The rules of matching are guesses.
 func (s *Server) search(c *call) error {
 	ws, r, err := c.here()
 	if err != nil {
@@ -58,7 +57,7 @@ func (s *Server) search(c *call) error {
 	})
 }
 
-// searchPage is that of lists of assets.
+// searchPage returns limit and offset, with the rules of asset lists.
 func searchPage(in records.SearchBody, p profile.Profile) (limit, offset int, err error) {
 	limit, largest, accepted := p.Page("/assets")
 	if in.Pagination.Limit != nil {

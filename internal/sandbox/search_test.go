@@ -9,13 +9,13 @@ import (
 	"assetferry/internal/sandbox"
 )
 
-// find searches and gives the names of what is found, in the order in which it came.
+// find searches and returns the names of the results, in order.
 func (c *client) find(body object) string {
 	c.Helper()
 	return strings.Join(column(c.do(200, "POST", "/search", body).object(c), "name"), " ")
 }
 
-// describe uploads a file with all that a search looks at.
+// describe uploads a file and sets all fields that a search uses.
 func (c *client) describe(file string, patch object) string {
 	c.Helper()
 	id := c.upload(file, "x")["id"].(string)
@@ -38,16 +38,16 @@ func TestSearchWords(t *testing.T) {
 		"A\u0308RZTE":   "Straße",
 		"i\u0307zmir":   "Straße",
 		"αθήνα":         "Straße",
-		"οδος":          "Straße", // the final sigma
+		"οδος":          "Straße", // final sigma
 		"ΑΘΉΝΑ strasse": "Straße",
 		"4711":          "", // not a text
-		"hidden":        "", // neither
+		"hidden":        "", // neither name nor value
 		"Éclair":        "e\u0301clair",
 		"süß":           "e\u0301clair",
 		"words two":     "e\u0301clair",
 		"lair pdf":      "e\u0301clair",
-		"süß txt":       "", // not all words
-		"pdfsüß":        "", // no word reaches into the next part
+		"süß txt":       "", // not all words match
+		"pdfsüß":        "", // no word spans two parts
 		"100%":          "100%_sure",
 		"1_0":           "",
 		"%":             "100%_sure",
@@ -59,7 +59,7 @@ func TestSearchWords(t *testing.T) {
 	}
 }
 
-// What has changed is found as it is now, whatever changed it.
+// The test verifies that a search finds the current fields, whatever request changed them.
 func TestSearchSeesChanges(t *testing.T) {
 	c := start(t, sandbox.Options{})
 	id := c.describe("first.txt", object{"tags": []string{"red"}})
@@ -183,7 +183,7 @@ func TestSearchStaysWithinBounds(t *testing.T) {
 	}
 }
 
-// What a custom attribute holds beside text harms no search.
+// The test verifies that values other than text in custom attributes do not affect searches.
 func TestSearchPassesOverOddAttributes(t *testing.T) {
 	c := start(t, sandbox.Options{})
 	id := c.upload("a.txt", "x")["id"].(string)

@@ -9,8 +9,8 @@ import (
 	"assetferry/internal/sandbox/standin"
 )
 
-// Serve answers on a listener until the context ends, then lets running requests
-// finish for a while. It closes the listener, not the server's storage.
+// Serve serves on a listener until the context ends, and then gives requests in progress some time.
+// It closes the listener, but not the storage.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	about := func(ctx context.Context) context.Context { return library.ListeningAt(ctx, l.Addr()) }
 	if err := standin.Serve(ctx, l, s, s.options.Log, about); err != nil {

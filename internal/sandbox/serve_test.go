@@ -13,9 +13,9 @@ import (
 	"assetferry/internal/sandbox/sandboxtest"
 )
 
-// TestServeFinishesUploads ends the server while an upload is under way.
+// TestServeFinishesUploads verifies that an upload in progress finishes when the server ends.
 func TestServeFinishesUploads(t *testing.T) {
-	asked := make(chan struct{}, 1) // the server looks at the clock for every request
+	asked := make(chan struct{}, 1) // the server reads the clock for every request
 	s := newServer(t, sandbox.Options{Now: func() time.Time {
 		select {
 		case asked <- struct{}{}:

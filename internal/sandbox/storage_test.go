@@ -13,8 +13,8 @@ import (
 	"assetferry/internal/sandbox/tokens"
 )
 
-// However assets and revisions come and go, the bytes that are counted are those
-// that are there.
+// The test verifies that the counted bytes are the stored bytes after random changes of assets and
+// revisions.
 func TestStorageIsCountedRight(t *testing.T) {
 	s, err := New(Options{Environments: []tokens.Environment{{ID: "env", AccessKey: "key"}}})
 	if err != nil {
@@ -89,7 +89,7 @@ func workspaceFor(id string, at time.Time) records.Workspace {
 	return records.Workspace{ID: id, Environment: "env", Name: id, Created: at}
 }
 
-// insertSized makes an asset where one of its kind is allowed.
+// insertSized creates an asset in a category that allows it.
 func insertSized(ses *store.Session, workspace string, n int) error {
 	category, err := records.CategoryFor(ses, workspace, "txt")
 	if err != nil {
@@ -100,7 +100,7 @@ func insertSized(ses *store.Session, workspace string, n int) error {
 	return records.InsertAsset(ses, a)
 }
 
-// onSome does something with an asset, if there is one.
+// onSome calls a function with an asset, if there is one.
 func onSome(ses *store.Session, do func(records.Asset) error) error {
 	all, err := records.ReadAssets(ses, " FROM assets ORDER BY content LIMIT 1", nil)
 	if err != nil || len(all) == 0 {

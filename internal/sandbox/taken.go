@@ -9,8 +9,7 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-// namesExist gives those of several names that are taken in a place, as they were
-// given: a guess.
+// namesExist returns the requested names that exist in a place, as they were sent: a guess.
 func (s *Server) namesExist(c *call) error {
 	var in struct {
 		Target target

@@ -12,11 +12,11 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-// A target is a category or a folder, as bodies name it.
+// A target is a category or a folder in a request body.
 type target struct{ CategoryID, FolderID *string }
 
-// target finds the place that a body names. Both at once are refused: a guess, since
-// no client is known to send them.
+// target returns the place in a body. Both at once are refused: a guess, because no known client
+// sends them.
 func (s *Server) target(c *call, t target) (records.Place, error) {
 	if t.CategoryID != nil && t.FolderID != nil {
 		return records.Place{}, problem.Refuse(http.StatusBadRequest, "Give either categoryId or folderId.")
@@ -28,7 +28,7 @@ func (s *Server) target(c *call, t target) (records.Place, error) {
 	return at, err
 }
 
-// An assetAction names an asset and what to do if its name is taken where it goes.
+// An assetAction names an asset and the action if its name exists at the target.
 type assetAction struct{ AssetID, Action string }
 
 func (a assetAction) check() error {
@@ -38,7 +38,7 @@ func (a assetAction) check() error {
 	return problem.Refuse(http.StatusBadRequest, "The action %q must be rename or replace.", a.Action)
 }
 
-// An arrival is where an asset is bound for, and what may be done there for whom.
+// An arrival is the target of an asset, with the action and the rights of the user.
 type arrival struct {
 	to     records.Place
 	action string
@@ -48,14 +48,13 @@ type arrival struct {
 
 func (s *Server) copyAssets(c *call) error { return s.transfer(c, records.NoPermission, s.copyAsset) }
 
-// moveAssets takes away where the assets are, which needs the permission to do so:
-// a guess.
+// moveAssets removes assets from their place, so it requires the permission to delete: a guess.
 func (s *Server) moveAssets(c *call) error {
 	return s.transfer(c, records.MayDeleteAssets, s.moveAsset)
 }
 
-// transfer brings assets of the workspace to a place in it. Those of another one
-// are not there: a guess.
+// transfer copies or moves assets of the workspace to a place in it. Assets of other workspaces are
+// not found: a guess.
 func (s *Server) transfer(c *call, needs records.Permission, carry func(*store.Session, records.Asset, arrival) (status int, err error)) error {
 	ws, err := c.workspace()
 	if err != nil {
@@ -98,16 +97,15 @@ func (s *Server) transfer(c *call, needs records.Permission, carry func(*store.S
 	})
 }
 
-// copyAsset makes an asset that shares the stored bytes, with what describes
-// them, and without the older revisions. If the storage is used up, nothing is
-// copied at all: guesses.
+// copyAsset creates an asset that shares the stored bytes and has the same metadata, without the
+// older revisions. If the storage is used up, nothing is copied: guesses.
 func (s *Server) copyAsset(ses *store.Session, a records.Asset, at arrival) (status int, err error) {
 	was := a
 	a.ID, a.Category, a.Folder = naming.NewAssetID(), at.to.Category, at.to.Folder
 	a.Uploaded = s.now()
 	a.Modified = a.Uploaded
 	if at.action == "replace" && at.to == (records.Place{Workspace: a.Workspace, Category: was.Category, Folder: was.Folder}) {
-		return http.StatusConflict, nil // it would replace what it is a copy of
+		return http.StatusConflict, nil // the copy would replace its original
 	}
 	if status, err = s.arrive(ses, &a, at); status != 0 || err != nil {
 		return status, err
@@ -119,7 +117,7 @@ func (s *Server) copyAsset(ses *store.Session, a records.Asset, at arrival) (sta
 	return 0, records.InsertAsset(ses, a)
 }
 
-// moveAsset leaves an asset alone that is there already: a guess.
+// moveAsset does not change an asset that is already in the place: a guess.
 func (s *Server) moveAsset(ses *store.Session, a records.Asset, at arrival) (status int, err error) {
 	if a.Category == at.to.Category && a.Folder == at.to.Folder {
 		return 0, nil
@@ -131,10 +129,9 @@ func (s *Server) moveAsset(ses *store.Session, a records.Asset, at arrival) (sta
 	return 0, placeAsset(ses, a)
 }
 
-// arrive makes sure that an asset may lie where it is bound for. If its name is
-// taken there, the asset is refused, gets another name, or what has the name goes
-// to the trash, which needs the permission to overwrite: how it is refused, what
-// the names are and what is needed are guesses.
+// arrive checks that an asset may be in its target. If its name exists there, the asset is refused
+// or gets another name, or the existing asset is trashed, which requires the permission to
+// overwrite. The status, the names and the permission are guesses.
 func (s *Server) arrive(ses *store.Session, a *records.Asset, at arrival) (status int, err error) {
 	allowed, err := records.Takes(ses, a.Category, naming.Fold(a.Extension))
 	if err != nil {

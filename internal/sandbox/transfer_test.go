@@ -11,7 +11,7 @@ import (
 	"assetferry/internal/sandbox/profile"
 )
 
-// transfer asks to copy or move one asset and gives the status for it; 0 is done.
+// transfer copies or moves one asset and returns its status; 0 is success.
 func (c *client) transfer(how string, asset any, action string, target object) int {
 	c.Helper()
 	one := object{"assetId": asset}
@@ -33,12 +33,12 @@ func (c *client) transfer(how string, asset any, action string, target object) i
 
 func TestCopyAndMove(t *testing.T) {
 	for name, test := range map[string]struct {
-		here   string // the asset that is moved or copied
-		there  string // another one in the target, if any
+		here   string // asset to move or copy
+		there  string // existing asset in the target; empty: none
 		action string
-		copy   int // status; 0 is done
+		copy   int // status; 0 is success
 		move   int
-		names  string // in the target afterwards, if it was done
+		names  string // names in the target after success
 	}{
 		"free name":                 {"a.txt", "b.txt", "", 0, 0, "a b"},
 		"taken":                     {"a.txt", "a.txt", "", 409, 409, ""},
@@ -112,14 +112,14 @@ func TestCopyIsAnAssetOfItsOwn(t *testing.T) {
 	if len(of) != 1 || of[0]["createdBy"] != "bob" || of[0]["createdAt"] != made["uploadedAt"] {
 		t.Errorf("revisions of the copy: %v", of)
 	}
-	checkNoLeftovers(t, dir, 2) // of three that are shown
+	checkNoLeftovers(t, dir, 2) // of three listed assets
 	c.replace(made["id"].(string), "a.txt", "of the copy")
 	if c.file(a) != "newer" || c.file(made) != "of the copy" {
 		t.Errorf("contents %q and %q", c.file(a), c.file(made))
 	}
 }
 
-// Bytes that several need stay until the last one goes, in whatever order.
+// The test verifies that shared bytes are kept until the last asset is deleted, in any order.
 func TestSharedBytes(t *testing.T) {
 	dir := t.TempDir()
 	c := start(t, sandbox.Options{Dir: dir})
@@ -135,7 +135,7 @@ func TestSharedBytes(t *testing.T) {
 	}
 	c.do(204, "POST", "/assets/delete", []any{a["id"]})
 	checkNoLeftovers(t, dir, 1)
-	c.replace(copies[0]["id"].(string), "a.txt", "another") // its revision needs the bytes
+	c.replace(copies[0]["id"].(string), "a.txt", "another") // its revision uses the bytes
 	c.do(204, "POST", "/assets/delete", []any{copies[1]["id"], copies[2]["id"]})
 	checkNoLeftovers(t, dir, 2)
 	path := "/assets/" + copies[0]["id"].(string) + "/revisions"
@@ -186,7 +186,8 @@ func TestTransferInBulk(t *testing.T) {
 	}
 }
 
-// To put something in the place of another takes the permission to overwrite.
+// The test verifies that replacing an asset by a copy or a move requires the permission to
+// overwrite.
 func TestReplacingOnTheWayNeedsPermission(t *testing.T) {
 	g := startGuarded(t)
 	there := g.upload("a.txt", "x", "categoryId", g.category)["id"]

@@ -11,8 +11,8 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-// bulkIDs does something with each asset that a JSON array names, once. For an
-// unknown ID the answer has 404: a guess, taken from the other bulk routes.
+// bulkIDs changes each asset in a JSON array of IDs once. An unknown ID has the status 404: a guess
+// from the other bulk routes.
 func (s *Server) bulkIDs(c *call, do func(ses *store.Session, workspace, id string) (found bool, err error)) error {
 	ws, err := c.workspace()
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Server) trash(ses *store.Session, workspace, id string) (found bool, er
 	return n > 0, err
 }
 
-// deleteAssets deletes for good, whether the assets are in the trash or not.
+// deleteAssets permanently deletes assets, in the trash or not.
 func (s *Server) deleteAssets(c *call) error {
 	return s.bulkIDs(c, func(ses *store.Session, workspace, id string) (bool, error) {
 		n, err := ses.Exec("DELETE FROM assets WHERE id = ? AND workspace_id = ?", id, workspace)
@@ -53,8 +53,7 @@ func (s *Server) deleteAssets(c *call) error {
 	})
 }
 
-// A restoration is one asset to take out of the trash, to another place if one
-// is named.
+// A restoration is an asset to restore from the trash, optionally to another place.
 type restoration struct {
 	assetAction
 	Target *target
@@ -90,14 +89,14 @@ func (s *Server) restoreAssets(c *call) error {
 	if err != nil {
 		return err
 	}
-	// That who may throw away may also take back is a guess.
+	// It is a guess that users who may delete may also restore.
 	return s.bulk(c, ws, records.MayDeleteAssets, ids, func(ses *store.Session, i int) (int, error) {
 		r := in.AssetsActions[i]
 		return s.restore(ses, ws, r.AssetID, arrival{r.at, r.Action, may, c.who.User})
 	})
 }
 
-// restore takes one asset out of the trash, to where it was if no place is named.
+// restore restores one asset from the trash, by default to its previous place.
 func (s *Server) restore(ses *store.Session, workspace, id string, at arrival) (status int, err error) {
 	a, _, err := selectTrashed(ses, workspace, id)
 	if errors.Is(err, store.ErrNotThere) {
@@ -125,8 +124,8 @@ type restorability struct {
 	IsExtensionAllowed bool `json:"isExtensionAllowed"`
 }
 
-// validateRestore says what would stand in the way of assets on their way back.
-// Those that are not in the trash, or may not be seen, are left out: a guess.
+// validateRestore returns the obstacles to restoring assets. It omits assets that are not in the
+// trash or not accessible: a guess.
 func (s *Server) validateRestore(c *call) error {
 	ws, err := c.workspace()
 	if err != nil {
@@ -177,8 +176,7 @@ func restorabilityOf(ses *store.Session, may records.Rights, workspace, id strin
 	return r, err
 }
 
-// selectTrashed finds an asset in the trash, and says whether the folder that it
-// came from has been deleted since.
+// selectTrashed returns an asset in the trash, and whether its folder has been deleted since.
 func selectTrashed(s *store.Session, workspace, id string) (a records.Asset, displaced bool, err error) {
 	stmt, err := s.Prepare("SELECT displaced, " + records.AssetColumns + " FROM assets WHERE id = ? AND workspace_id = ? AND trashed_at IS NOT NULL")
 	if err != nil {

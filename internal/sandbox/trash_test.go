@@ -11,7 +11,7 @@ import (
 
 func TestRestoreActions(t *testing.T) {
 	for action, test := range map[string]struct {
-		status int // 0: done
+		status int // 0: success
 		names  string
 	}{
 		"": {409, "a"}, "rename": {0, "a a (1)"}, "replace": {0, "a"},
@@ -95,7 +95,7 @@ func TestValidateRestore(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 
-	// What lost its folder comes back where the folder's contents went.
+	// An asset whose folder was deleted is restored to where the contents of the folder moved.
 	c.do(204, "POST", "/assets/restore", object{"assetsActions": []object{{"assetId": homeless}}})
 	if a := c.get("/assets/" + homeless); a["categoryId"] != documents || a["folderId"] != nil {
 		t.Errorf("restored to %v", a)
@@ -108,7 +108,7 @@ func TestValidateRestore(t *testing.T) {
 	c.do(400, "POST", "/assets/restore/validate", []string{})
 }
 
-// A folder that goes gives what is in it, trash and all, to where it was.
+// The test verifies that a deleted folder moves its contents, including the trash, to its parent.
 func TestDeletedFolderKeepsCopiesAndRevisions(t *testing.T) {
 	dir := t.TempDir()
 	c := start(t, sandbox.Options{Dir: dir})

@@ -20,27 +20,27 @@ import (
 )
 
 const (
-	// maxField is the longest form field read; a guess.
+	// maxField is the maximum length of a form field; a guess.
 	maxField = 4 << 10
-	// maxForm is more than a form needs around its file.
+	// maxForm is the maximum size of a form without its file.
 	maxForm = 64 << 10
 )
 
-// A form is an upload as it came in.
+// A form is a received upload.
 type form struct {
 	categoryID, folderID *string
 	at                   records.Place
-	placed               bool // at is known
+	placed               bool // at is set
 	hasFile              bool
 	name, extension      string
 	draft                contents.Draft
-	// checkPlace checks whether the place accepts the file: before the file is read, and when the
-	// whole form is read, because fields may follow the file.
+	// checkPlace checks whether the place accepts the file: before the file is read, and again
+	// after the complete form, because fields may follow the file.
 	checkPlace func(complete bool) error
 	records.Stored
 }
 
-// uploadAsset receives a file, stores it, and makes it an asset with one commit.
+// uploadAsset receives and stores a file, and creates its asset with one commit.
 func (s *Server) uploadAsset(c *call) error {
 	ws, err := c.workspace()
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Server) uploadAsset(c *call) error {
 	return c.Reply(http.StatusCreated, c.view(a, true))
 }
 
-// take receives a form, stores its file, and only then has it committed.
+// take receives a form, stores its file, and then commits it.
 func (s *Server) take(c *call, f *form, commit func() (records.Asset, error)) (records.Asset, error) {
 	if s.options.Limits.Exceeded(c.R.ContentLength - maxForm) {
 		return records.Asset{}, s.options.Limits.TooLarge()
@@ -91,8 +91,8 @@ func (s *Server) take(c *call, f *form, commit func() (records.Asset, error)) (r
 	return a, nil
 }
 
-// receive reads the whole body. Location fields normally come before the file,
-// which lets a file that has no place be refused before it is read.
+// receive reads the complete body. The fields of the place normally precede the file, so that a
+// file without a valid place can be refused before it is read.
 func (s *Server) receive(c *call, f *form) error {
 	if err := s.checkPlan(c.who.Environment); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (s *Server) receive(c *call, f *form) error {
 	}
 	for {
 		part, err := parts.NextRawPart()
-		if err == io.EOF { // bare: the form's end was seen
+		if err == io.EOF { // unwrapped: the form has ended
 			break
 		}
 		if err != nil {
@@ -122,7 +122,7 @@ func (s *Server) receive(c *call, f *form) error {
 	return c.finish()
 }
 
-// finish reads up to the end of the body: only then has all of it arrived.
+// finish reads to the end of the body: only then it is complete.
 func (c *call) finish() error {
 	if n, err := io.CopyN(io.Discard, c.Body, maxForm); n == maxForm {
 		return problem.Refuse(http.StatusBadRequest, "There is too much after the form.")
@@ -145,7 +145,7 @@ func (s *Server) receivePart(c *call, f *form, part *multipart.Part) error {
 		return problem.Refuse(http.StatusBadRequest, "The field %q is too long.", field)
 	}
 	text := string(value)
-	switch field { // others are ignored, as far as is known
+	switch field { // unknown fields are ignored
 	case "categoryId":
 		f.categoryID = &text
 	case "folderId":
@@ -199,9 +199,9 @@ func (s *Server) look(f *form) error {
 	return s.options.Limits.CheckPixels(f.Picture)
 }
 
-// resolvePlace finds the category or folder of an upload and holds the extension
-// against it. Where neither is named, the first category that takes the
-// extension is chosen: a guess, since at least one client names neither.
+// resolvePlace returns the category or folder of an upload and checks the extension. Without
+// either, it uses the first category that allows the extension: a guess, because at least one
+// client sends neither.
 func (s *Server) resolvePlace(c *call, workspace string, f *form) (err error) {
 	if f.placed {
 		return nil
@@ -241,7 +241,7 @@ func (s *Server) createAsset(c *call, f *form) (records.Asset, error) {
 	}
 	a.Number = 1
 	err := s.store.Write(func(ses *store.Session) error {
-		a.Name = f.name // it may have got another one when this ran before
+		a.Name = f.name // an earlier attempt may have changed it
 		if err := s.checkStorage(ses, a.Workspace, a.Size); err != nil {
 			return err
 		}
@@ -262,8 +262,8 @@ func (s *Server) createAsset(c *call, f *form) (records.Asset, error) {
 	return a, nil
 }
 
-// forget removes stored bytes that no asset needs any more. What cannot be
-// removed now is swept after the next crash.
+// forget deletes unused stored bytes. Bytes that cannot be deleted now are deleted after the next
+// crash.
 func (s *Server) forget(contents []string) {
 	for _, id := range contents {
 		if err := s.contents.Remove(id); err != nil {

@@ -180,7 +180,7 @@ func TestUploadForms(t *testing.T) {
 	}
 }
 
-// deaf is a client that has gone: nothing can be written to it.
+// A deaf client has disconnected: writes to it fail.
 type deaf struct{ header http.Header }
 
 func (d deaf) Header() http.Header       { return d.header }
@@ -211,7 +211,7 @@ func request(t *testing.T, method, path string, body io.Reader, contentType stri
 	return r
 }
 
-// assetCount counts what is in all categories, by asking the handler.
+// assetCount counts the assets of all categories through the handler.
 func assetCount(t *testing.T, s *sandbox.Server) (n int) {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -236,7 +236,7 @@ func TestUploadIsCommittedAfterTheClientDisconnects(t *testing.T) {
 	}
 }
 
-// lastly is a body after which something happens.
+// A lastly is a body that calls a function at its end.
 type lastly struct {
 	io.Reader
 	then func()
@@ -281,7 +281,7 @@ func TestUploadCutShortIsNotCommitted(t *testing.T) {
 			if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
 				t.Fatal(err)
 			}
-			if answer, _ := io.ReadAll(conn); len(answer) > 0 { // returns when the server has cut the connection
+			if answer, _ := io.ReadAll(conn); len(answer) > 0 { // returns when the server has closed the connection
 				t.Errorf("there was an answer: %s", answer)
 			}
 			if n := assetCount(t, s); n != 0 {
@@ -295,7 +295,7 @@ func TestUploadCutShortIsNotCommitted(t *testing.T) {
 func TestRefusedUploadCanBeRead(t *testing.T) {
 	c := start(t, sandbox.Options{})
 	c.token = "nonsense"
-	size := int64(20 << 20) // more than fits into the buffers between client and server
+	size := int64(20 << 20) // more than the buffers between client and server
 	r, err := http.NewRequest("POST", c.url+"/assets", io.LimitReader(zeros{}, size))
 	if err != nil {
 		t.Fatal(err)

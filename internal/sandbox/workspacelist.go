@@ -10,7 +10,7 @@ import (
 	"assetferry/internal/sandbox/tokens"
 )
 
-// sees reports whether a token gives access to a workspace.
+// sees reports whether a token permits access to a workspace.
 func (s *Server) sees(who tokens.Identity, workspace string) bool {
 	if who.Role == tokens.Superadmin {
 		return s.workspaces.In(who.Environment, workspace)
@@ -18,7 +18,7 @@ func (s *Server) sees(who tokens.Identity, workspace string) bool {
 	return slices.Contains(who.Workspaces, workspace)
 }
 
-// addWorkspace creates a workspace with the categories that each starts with.
+// addWorkspace creates a workspace with its initial categories.
 func (s *Server) addWorkspace(w records.Workspace) error {
 	err := s.store.Write(func(ses *store.Session) error {
 		err := ses.Row("INSERT INTO workspaces (id, environment, name, created_at) VALUES (?, ?, ?, ?) RETURNING seq",

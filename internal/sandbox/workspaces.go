@@ -13,7 +13,7 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-// A list is the envelope of every listing.
+// A list is the envelope of all lists.
 type list[T any] struct {
 	Items      []T `json:"items"`
 	TotalCount int `json:"totalCount"`
@@ -21,8 +21,8 @@ type list[T any] struct {
 	Limit      int `json:"limit"`
 }
 
-// listWorkspaces answers all three generations of the route alike; that any role
-// may ask, and sees what its token names, is a guess.
+// listWorkspaces gives the same response for all three versions of the route. It is a guess that
+// any role may call it and sees the workspaces of its token.
 func (s *Server) listWorkspaces(c *call) error {
 	limit, offset, err := c.page()
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Server) listWorkspaces(c *call) error {
 	return c.Reply(http.StatusOK, list[records.WorkspaceView]{items, len(found), offset, limit})
 }
 
-// workspaceName reads the body of a request that names a workspace.
+// workspaceName decodes the body of a request with the name of a workspace.
 func (c *call) workspaceName() (string, error) {
 	var in struct{ Name string }
 	if err := c.json(&in); err != nil {
@@ -72,7 +72,7 @@ func (s *Server) createWorkspace(c *call) error {
 	return c.Reply(http.StatusCreated, w.View())
 }
 
-// ownWorkspace is the one that the path names, if it is in the environment.
+// ownWorkspace returns the workspace in the path, if it is in the environment.
 func (c *call) ownWorkspace() (records.Workspace, error) {
 	w, ok := c.server.workspaces.Get(c.args[0])
 	if !ok || w.Environment != c.who.Environment {
@@ -96,8 +96,7 @@ func (s *Server) renameWorkspace(c *call) error {
 	return s.changeWorkspace(c, func(w *records.Workspace) { w.Name = name })
 }
 
-// configureWorkspace changes what is given, and is open to an admin of the
-// workspace. The body is a guess.
+// configureWorkspace changes the given fields, for an admin of the workspace. The body is a guess.
 func (s *Server) configureWorkspace(c *call) error {
 	w, err := c.ownWorkspace()
 	if err != nil {
@@ -128,7 +127,7 @@ func (s *Server) configureWorkspace(c *call) error {
 	})
 }
 
-// changeWorkspace changes a workspace as it is now, and shows it.
+// changeWorkspace changes the current state of a workspace, and responds with it.
 func (s *Server) changeWorkspace(c *call, change func(*records.Workspace)) error {
 	s.workspaces.Changing.Lock()
 	defer s.workspaces.Changing.Unlock()
@@ -148,9 +147,9 @@ func (s *Server) changeWorkspace(c *call, change func(*records.Workspace)) error
 	return c.Reply(http.StatusOK, w.View())
 }
 
-// getWorkspaceMetadata tells which extensions the workspace allows and has: those
-// of the environment if it restricts them, else those of all categories. That
-// choice is a guess.
+// getWorkspaceMetadata returns the allowed extensions of the workspace and those of its files: the
+// allowed ones are those of the environment if it restricts them, and otherwise those of all
+// categories. This is a guess.
 func (s *Server) getWorkspaceMetadata(c *call) error {
 	ws, r, err := c.here()
 	if err != nil {
@@ -183,8 +182,8 @@ func (s *Server) getWorkspaceMetadata(c *call) error {
 	return c.Reply(http.StatusOK, out)
 }
 
-// deleteWorkspace deletes a workspace with everything in it. The default one
-// cannot be deleted: a guess.
+// deleteWorkspace deletes a workspace with all its contents. The default one cannot be deleted: a
+// guess.
 func (s *Server) deleteWorkspace(c *call) error {
 	s.workspaces.Changing.Lock()
 	defer s.workspaces.Changing.Unlock()

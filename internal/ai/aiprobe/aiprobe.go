@@ -1,7 +1,6 @@
-// Package aiprobe finds out what an AI content service does where its documentation is silent: in
-// which form lists come, which IDs are taken, what statuses say. It works in conversations of its
-// own with unmistakable IDs, which it deletes in the end, whatever happens. It asks no model, so
-// nothing is billed.
+// Package aiprobe measures undocumented behaviour of an AI content service: the form of lists,
+// accepted IDs, and statuses. It uses its own conversations with unique IDs, and deletes them at
+// the end, also after errors. It uses no model, so nothing is billed.
 package aiprobe
 
 import (
@@ -22,49 +21,50 @@ import (
 	"assetferry/internal/ai"
 )
 
-// Prefix begins the ID of every conversation that a probe makes.
+// Prefix is the beginning of the ID of every conversation of a probe.
 const Prefix = "assetferry-probe-"
 
-// group is that of the conversations.
+// group is the group of these conversations.
 const group = "assetferry-probe"
 
-// A Wrap puts something around the transport of a client.
+// A Wrap wraps the transport of a client.
 type Wrap func(http.RoundTripper) http.RoundTripper
 
-// Options say what to probe.
+// Options configure a probe.
 type Options struct {
-	// NewClients makes a client, and one whose token may ask for usage.
+	// NewClients returns a client, and one whose token permits requests for usage.
 	NewClients func(Wrap) (client, accounts *ai.Client, err error)
 	Service    string // its URL, for the profile
-	// Step is told what is measured next; it may be nil.
+	// Step is called with the name of each measurement before it starts; it may be nil.
 	Step func(what string)
-	// Now is our clock; nil means time.Now.
+	// Now is the local clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// A Result is what came of probing.
+// A Result is the result of a probe.
 type Result struct {
 	Profile  Profile
-	Measured bool  // to the end, whatever became of cleaning up
-	Requests int64 // that were sent
-	// Left names what could not be deleted in the end, for a person to delete.
+	Measured bool  // all measurements are complete; conversations may be left
+	Requests int64 // number of sent requests
+	// Left lists the conversations that could not be deleted, for an administrator to delete.
 	Left []string
 }
 
-// A measurement finds out one thing, or a few that go together.
+// A measurement measures one behaviour, or a few related ones.
 type measurement struct {
 	name string
-	most int // requests
+	most int // maximum number of requests
 	run  func(*prober, context.Context) error
 }
 
-// The longest ID and the largest page that are tried.
+// The longest ID and the largest page of a probe.
 const (
 	longestID   = 1024
 	largestPage = 1000
 )
 
-// measurements are all there is to find out, in an order that lets each rely on those before.
+// measurements returns all measurements in an order in which each can use the results of earlier
+// ones.
 func measurements() []measurement {
 	return []measurement{
 		{"models", 1, (*prober).models},
@@ -82,7 +82,7 @@ func measurements() []measurement {
 	}
 }
 
-// bisection is how many tries it takes to find a limit up to so much.
+// bisection returns the number of attempts to find a limit up to most.
 func bisection(most int) (tries int) {
 	for tries = 2; most > 1; tries++ {
 		most /= 2
@@ -90,8 +90,8 @@ func bisection(most int) (tries int) {
 	return tries
 }
 
-// MostCalls is how many requests a probe makes at most, besides repetitions of those that get
-// lost: each conversation that is made has to be deleted, too.
+// MostCalls returns the maximum number of requests of a probe, without repetitions after lost
+// answers. It includes the deletion of each conversation.
 func MostCalls() int {
 	n := 1
 	for _, m := range measurements() {
@@ -100,21 +100,21 @@ func MostCalls() int {
 	return n + 6 + bisection(longestID)
 }
 
-// A prober is at work.
+// A prober is a probe in progress.
 type prober struct {
 	Options
 	client, accounts *ai.Client
 	recorder         *recorder
 	profile          Profile
-	fine             bool     // times are more than whole seconds
-	subject          string   // the conversation on which things are tried
-	deleted          string   // one that was deleted
-	made             []string // conversations that may be there
-	certain          []string // those of them that were there
+	fine             bool     // times have fractions of seconds
+	subject          string   // ID of the conversation for measurements
+	deleted          string   // ID of a deleted conversation
+	made             []string // IDs of conversations that may exist
+	certain          []string // the IDs of made that certainly existed
 }
 
-// Run probes a service. Where something cannot be measured it says so in the profile and goes on.
-// What it made is deleted also after an error, and after the context has ended.
+// Run probes a service. The profile contains the reason for each value that cannot be measured. Run
+// deletes its conversations also after an error, and after the end of the context.
 func Run(ctx context.Context, o Options) (result Result, err error) {
 	p := &prober{Options: o, recorder: &recorder{}}
 	if p.Now == nil {
@@ -149,7 +149,8 @@ func Run(ctx context.Context, o Options) (result Result, err error) {
 	return Result{}, nil
 }
 
-// status is the one of the last answer, if it is among those that a sandbox can have.
+// status returns the status of the last answer if it is one of the known ones, which a sandbox
+// supports.
 func (p *prober) status(what string, known ...int) int {
 	status := p.recorder.last.status
 	if !slices.Contains(known, status) {
@@ -161,8 +162,9 @@ func (p *prober) status(what string, known ...int) int {
 
 func newID() string { return Prefix + strings.ToLower(rand.Text()) }
 
-// make makes a conversation. It is remembered beforehand: where the answer is lost it may be there.
-// It is not given up half-way, since the service could make it after it was deleted.
+// make creates a conversation. Its ID is recorded first, because it may exist after a lost answer.
+// An interrupt does not cancel the request, because the service could otherwise create the
+// conversation after its deletion.
 func (p *prober) make(ctx context.Context, id, group string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -188,8 +190,8 @@ func (p *prober) forget(id string) {
 	p.made, p.certain = slices.DeleteFunc(p.made, is), slices.DeleteFunc(p.certain, is)
 }
 
-// remove deletes a conversation. To the client one that is not found is gone, so one that was
-// there is looked for: it may be the endpoint that was not found.
+// remove deletes a conversation. A 404 counts as success for the client, but the endpoint itself
+// may be missing. So after a 404, a conversation that existed is looked up.
 func (p *prober) remove(ctx context.Context, id string) error {
 	if err := p.client.DeleteConversation(ctx, id); err != nil {
 		return err
@@ -204,10 +206,11 @@ func (p *prober) remove(ctx context.Context, id string) error {
 	return nil
 }
 
-// cleanTime is how long deleting may take in the end, and what was begun before an interrupt.
+// cleanTime is the maximum time for the deletion at the end, and for requests in progress at an
+// interrupt.
 const cleanTime = time.Minute
 
-// clean deletes all that was made, and names what could not be.
+// clean deletes all created conversations, and returns those that could not be deleted.
 func (p *prober) clean(ctx context.Context) (left []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, cleanTime)
 	defer cancel()
@@ -219,7 +222,7 @@ func (p *prober) clean(ctx context.Context) (left []string, err error) {
 	return left, err
 }
 
-// refused reports whether the service said no to what was asked; any other error is one.
+// refused reports whether the service rejected a request; other errors are returned.
 func refused(err error) (bool, error) {
 	e, ok := errors.AsType[*ai.Error](err)
 	if ok && e.Err == nil && slices.Contains([]int{http.StatusBadRequest, http.StatusConflict, http.StatusRequestEntityTooLarge,
@@ -229,7 +232,7 @@ func refused(err error) (bool, error) {
 	return false, err
 }
 
-// verdict is one word if the service took something, and another one if it refused that.
+// verdict returns one of two words: taken if the service accepted a request, not if it rejected it.
 func verdict(err error, taken, not string) (string, error) {
 	no, err := refused(err)
 	switch {
@@ -254,7 +257,7 @@ func (p *prober) models(ctx context.Context) error {
 	return fmt.Errorf("the response has the fields %v", p.recorder.last.keys)
 }
 
-// listed reads one page of the conversations, and notes how fine their times are.
+// listed returns a page of the conversations, and records whether their times have fractions.
 func (p *prober) listed(ctx context.Context, order string, limit int) (ids []string, err error) {
 	f := ai.ConversationFilter{Group: group}
 	if order != "" {
@@ -266,7 +269,7 @@ func (p *prober) listed(ctx context.Context, order string, limit int) (ids []str
 		}
 		p.fine = p.fine || c.CreatedAt.Nanosecond() > 0
 		if ids = append(ids, c.ID); len(ids) >= 20 {
-			break // what others left behind is nothing to this
+			break // conversations of earlier probes do not matter
 		}
 	}
 	return ids, nil
@@ -294,11 +297,11 @@ func (p *prober) messages(ctx context.Context) error {
 	return nil
 }
 
-// apart is how long two conversations are apart for their times to differ where these are whole
+// apart is the delay between two conversations after which their times differ even in whole
 // seconds.
 const apart = time.Second
 
-// order makes a second conversation, and has both listed in either order.
+// order creates a second conversation, and lists both in each order.
 func (p *prober) order(ctx context.Context) error {
 	if !p.fine {
 		select {
@@ -311,7 +314,7 @@ func (p *prober) order(ctx context.Context) error {
 	if err := p.make(ctx, second, group); err != nil {
 		return err
 	}
-	p.deleted = second // it will be
+	p.deleted = second // deleted by a later measurement
 	newestFirst := map[string]bool{}
 	for _, order := range []string{"asc", "desc"} {
 		ids, err := p.listed(ctx, order, 20)
@@ -331,8 +334,8 @@ func (p *prober) order(ctx context.Context) error {
 	return nil
 }
 
-// pages finds the largest limit that is not refused. Whether a larger one is shortened could only be
-// seen with more conversations than a probe makes.
+// pages finds the largest limit that is not rejected. A probe has too few conversations to detect
+// whether a larger one is shortened.
 func (p *prober) pages(ctx context.Context) (err error) {
 	if p.profile.Lists != "page" {
 		return errors.New("lists have no pages")
@@ -346,8 +349,8 @@ func (p *prober) pages(ctx context.Context) (err error) {
 	return err
 }
 
-// largest finds the largest number that is not refused, from one that is known not to be; -1 if
-// none is.
+// largest returns the largest number that is not rejected, from least, which must be accepted, to
+// most; -1 if most is accepted.
 func largest(least, most int, try func(int) error) (int, error) {
 	taken := func(n int) (bool, error) {
 		no, err := refused(try(n))
@@ -376,7 +379,7 @@ func largest(least, most int, try func(int) error) (int, error) {
 
 func (p *prober) takenIDs(ctx context.Context) (err error) {
 	p.profile.TakenIDs, err = verdict(p.make(ctx, p.subject, group), "accept", "refuse")
-	if p.recorder.last.status == http.StatusConflict { // behind a lost answer the client takes that for its own success
+	if p.recorder.last.status == http.StatusConflict { // after a lost answer the client counts this status as its own success
 		p.profile.TakenIDs = "refuse"
 	}
 	return err
@@ -387,7 +390,7 @@ func (p *prober) groups(ctx context.Context) (err error) {
 	return err
 }
 
-// pixel is a PNG of a single one.
+// pixel is a PNG with one pixel.
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 
 func (p *prober) tinyImages(ctx context.Context) error {
@@ -411,7 +414,7 @@ func (p *prober) deletes(ctx context.Context) error {
 		return err
 	}
 	p.profile.Deleted = p.status("deleted", http.StatusNoContent, http.StatusOK)
-	if err := p.remove(ctx, p.deleted); err != nil { // that it is gone is no error to the client
+	if err := p.remove(ctx, p.deleted); err != nil { // the client returns no error for a deleted conversation
 		return err
 	}
 	p.profile.DeletedAgain = "accept"
@@ -441,7 +444,7 @@ func (p *prober) idLengths(ctx context.Context) (err error) {
 	return err
 }
 
-// idleUsers asks for the usage of somebody who is not there.
+// idleUsers requests the usage of a user that does not exist.
 func (p *prober) idleUsers(ctx context.Context) error {
 	_, err := p.accounts.Usage(ctx, p.Now().Add(-time.Hour), time.Time{}, newID())
 	switch {
@@ -455,7 +458,7 @@ func (p *prober) idleUsers(ctx context.Context) error {
 	return nil
 }
 
-// keysOf are those of an object; nil if it is none.
+// keysOf returns the keys of an object; nil for other values.
 func keysOf(body []byte) (keys []string) {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(body, &object) == nil {

@@ -26,7 +26,7 @@ import (
 	"assetferry/internal/token"
 )
 
-// clients makes clients of a stand-in, with waits that take no time.
+// clients returns a function that makes clients of a stand-in without waits between attempts.
 func clients(t *testing.T, s aiservicetest.Running, permissions ...string) func(aiprobe.Wrap) (*ai.Client, *ai.Client, error) {
 	return func(wrap aiprobe.Wrap) (*ai.Client, *ai.Client, error) {
 		minter, err := token.NewMinter(token.NewSecret(string(s.Environment.AccessKey)), token.Claims{Environment: s.Environment.ID, User: "tester", Service: "ai", Permissions: permissions})
@@ -41,7 +41,7 @@ func clients(t *testing.T, s aiservicetest.Running, permissions ...string) func(
 	}
 }
 
-// probed probes a stand-in, which bills nothing for it and has nothing left of it.
+// probed probes a stand-in. It verifies that nothing is billed and that no conversation is left.
 func probed(t *testing.T, o aiservice.Options, permissions ...string) aiprobe.Profile {
 	t.Helper()
 	if permissions == nil {
@@ -75,7 +75,7 @@ func own() aiservice.Profile {
 		DeletedAgain: "refuse", TakenIDs: "refuse", ReusedIDs: "accept", MaxID: 128, Group: "optional", TinyImages: "accept", IdleUsers: "list"}
 }
 
-// asRead is a measured profile as a stand-in reads it.
+// asRead returns a measured profile as a stand-in reads it.
 func asRead(t *testing.T, p aiprobe.Profile) aiservice.Profile {
 	t.Helper()
 	text, err := p.Encode()
@@ -89,8 +89,8 @@ func asRead(t *testing.T, p aiprobe.Profile) aiservice.Profile {
 	return read
 }
 
-// TestProfiles probes stand-ins with twelve profiles: every key comes out as it is set, and a
-// stand-in with the profile that was measured is the same again.
+// TestProfiles probes stand-ins with twelve profiles. It verifies that each key is measured as
+// configured, and that a stand-in with the measured profile has the same profile again.
 func TestProfiles(t *testing.T) {
 	for name, change := range map[string]func(*aiservice.Profile){
 		"its own":     func(*aiservice.Profile) {},
@@ -133,7 +133,8 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// What a token may not ask for, or what is not there, is named, and the rest is measured.
+// The test verifies that a missing permission or endpoint is reported, and that the rest is
+// measured.
 func TestLess(t *testing.T) {
 	p := probed(t, aiservice.Options{}, "ai:conversations:*", "ai:models:*")
 	if p.IdleUsers != "" || !strings.Contains(p.Unknown["idle_users"], "ai:admin") || p.ReusedIDs != "accept" {
@@ -145,7 +146,7 @@ func TestLess(t *testing.T) {
 	}
 }
 
-// Whatever goes wrong, what was made is deleted, or else named.
+// The test verifies that after any failure, all conversations are deleted or listed.
 func TestCleansUp(t *testing.T) {
 	for name, rule := range map[string]string{
 		"lists fail":               "GET /v1/conversations status=500",
@@ -199,8 +200,8 @@ func TestCleansUp(t *testing.T) {
 	})
 }
 
-// An interrupt while a conversation is being made does not have the service make it behind the
-// back of what deletes it.
+// The test verifies that an interrupt during the creation of a conversation does not let the
+// service create it after the deletion.
 func TestInterruptedWhileMaking(t *testing.T) {
 	s := aiservicetest.Run(t, aiservice.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -215,8 +216,8 @@ func TestInterruptedWhileMaking(t *testing.T) {
 	}
 }
 
-// late has a probe interrupted while the nth conversation is being made. If that request is given
-// up, it reaches the service once everything else has.
+// late interrupts a probe during the creation of the nth conversation. If that request is
+// cancelled, it reaches the service after all others.
 type late struct {
 	next     http.RoundTripper
 	cancel   func()
@@ -252,7 +253,7 @@ func (l *late) arrive(t *testing.T) {
 	_ = answer.Body.Close()
 }
 
-// Neither somebody on the way who loses patience nor a missing endpoint says what the service takes.
+// The test verifies that a timeout of a proxy and a missing endpoint do not count as a rejection.
 func TestWhatIsNoRefusal(t *testing.T) {
 	for _, status := range []string{"408", "404"} {
 		s := aiservicetest.Run(t, aiservice.Options{Faults: []fault.Rule{faultRule(t, "POST /v1/conversations/{conversationId}/files status="+status)}})
@@ -263,7 +264,7 @@ func TestWhatIsNoRefusal(t *testing.T) {
 	}
 }
 
-// A lost answer is no reason to take a refused ID for an accepted one.
+// The test verifies that a rejected ID does not count as accepted after a lost answer.
 func TestTakenIDAfterALostAnswer(t *testing.T) {
 	s := aiservicetest.Run(t, aiservice.Options{Faults: []fault.Rule{faultRule(t, "POST /v1/conversations drop=before nth=3")}})
 	got, err := aiprobe.Run(t.Context(), aiprobe.Options{NewClients: clients(t, s, "ai:conversations:*", "ai:models:*", "ai:admin")})
@@ -272,7 +273,8 @@ func TestTakenIDAfterALostAnswer(t *testing.T) {
 	}
 }
 
-// A service that keeps times in whole seconds sorts by them, too, and is seen to do so.
+// The test verifies that the order is detected for a service that stores and sorts times in whole
+// seconds.
 func TestOrderByWholeSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plain := clients(t, aiservicetest.Running{URL: "https://localhost", Environment: aiservicetest.Environment()})
@@ -285,7 +287,8 @@ func TestOrderByWholeSeconds(t *testing.T) {
 	})
 }
 
-// Statuses that a stand-in does not know are named, and the profile is one that it reads.
+// The test verifies that statuses that a stand-in does not support are reported, and that it can
+// read the profile.
 func TestOtherStatuses(t *testing.T) {
 	plain := clients(t, aiservicetest.Running{URL: "https://localhost", Environment: aiservicetest.Environment()})
 	got, err := aiprobe.Run(t.Context(), aiprobe.Options{NewClients: func(wrap aiprobe.Wrap) (*ai.Client, *ai.Client, error) {
@@ -300,7 +303,8 @@ func TestOtherStatuses(t *testing.T) {
 	}
 }
 
-// An ID that was refused needs no deleting, which a service that checks IDs everywhere refuses, too.
+// The test verifies that a rejected ID is not deleted, because a service that checks IDs everywhere
+// would reject that, too.
 func TestIDsAreCheckedEverywhere(t *testing.T) {
 	plain := clients(t, aiservicetest.Running{URL: "https://localhost", Environment: aiservicetest.Environment()})
 	got, err := aiprobe.Run(t.Context(), aiprobe.Options{NewClients: func(wrap aiprobe.Wrap) (*ai.Client, *ai.Client, error) {
@@ -311,11 +315,11 @@ func TestIDsAreCheckedEverywhere(t *testing.T) {
 	}
 }
 
-// coarse is a service that has nothing but conversations, which are sorted by the second.
+// coarse is a service that only has conversations, and sorts them by the second.
 type coarse struct {
 	made    []ai.Conversation
-	status  int // of what is made or deleted; zero: the usual ones
-	longest int // ID, whatever is asked of it; zero: any
+	status  int // status of creations and deletions; zero: the usual ones
+	longest int // maximum length of an ID in any request; zero: no limit
 }
 
 func (s *coarse) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -360,7 +364,7 @@ func faultRule(t *testing.T, rule string) fault.Rule {
 	return f
 }
 
-// No request of a probe is one that is billed.
+// The test verifies that a probe sends no billed request.
 func TestAsksNoModel(t *testing.T) {
 	s := aiservicetest.Run(t, aiservice.Options{})
 	plain := clients(t, s, "ai:conversations:*", "ai:models:*", "ai:admin")

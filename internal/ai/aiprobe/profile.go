@@ -2,8 +2,8 @@ package aiprobe
 
 import "assetferry/internal/profile"
 
-// A Profile is what was found out. What was not has its zero value and a reason in Unknown. Of
-// numbers, -1 says that no limit was found.
+// A Profile is the result of a probe. A value that was not measured is zero and has a reason in
+// Unknown. For numbers, -1 means that no limit was found.
 type Profile struct {
 	Version    int    `yaml:"version"`
 	Service    string `yaml:"service"`
@@ -31,8 +31,8 @@ type Profile struct {
 	Unknown map[string]string `yaml:"unknown,omitempty"`
 }
 
-// unmeasurable is what no probe can find out without being billed, or without changing what is
-// there for all.
+// unmeasurable returns the keys that cannot be measured without billed requests or changes for all
+// users, with the reasons.
 func unmeasurable() map[string]string {
 	const billed = "it would be billed"
 	return map[string]string{
@@ -45,10 +45,10 @@ func unmeasurable() map[string]string {
 	}
 }
 
-// Encode writes the profile as YAML, in which assetferry sandbox --ai-profile reads it.
+// Encode returns the profile as YAML for assetferry sandbox --ai-profile.
 func (p Profile) Encode() ([]byte, error) { return profile.Encode(p, "an AI content service") }
 
-// Rows gives the profile for people.
+// Rows returns the profile for people.
 func (p Profile) Rows() []profile.Row {
 	number := profile.Number
 	return profile.Rows([]profile.Row{

@@ -7,21 +7,21 @@ import (
 	"sync/atomic"
 )
 
-// maxRecorded is the most of an answer that is looked at; nothing that a probe asks for is longer.
+// maxRecorded is the number of bytes that are read of an answer; those of a probe are shorter.
 const maxRecorded = 1 << 20
 
-// A recorder notes what the last answer looked like, which the client does not tell. A probe asks
-// for one thing after the other.
+// A recorder stores the form of the last answer, which the client does not return. A probe sends
+// its requests in sequence.
 type recorder struct {
 	requests atomic.Int64
 	last     record
 }
 
-// A record is what an answer looked like.
+// A record is the form of an answer.
 type record struct {
 	status  int
 	isArray bool
-	keys    []string // of an object
+	keys    []string // keys of an object
 }
 
 func (r record) form() string {
@@ -38,7 +38,7 @@ type recording struct {
 	next     http.RoundTripper
 }
 
-// RoundTrip makes a request and notes what its answer looks like.
+// RoundTrip sends a request and records the form of its answer.
 func (t *recording) RoundTrip(request *http.Request) (*http.Response, error) {
 	t.recorder.requests.Add(1)
 	answer, err := t.next.RoundTrip(request)
@@ -62,13 +62,13 @@ func (t *recording) CloseIdleConnections() {
 	}
 }
 
-// A replayed body is one of which some was read already.
+// A replayed body begins with bytes that were already read.
 type replayed struct {
 	io.Reader
 	io.Closer
 }
 
-// failing is what is left of a body that broke off.
+// A failing reader returns the error of an interrupted body.
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }

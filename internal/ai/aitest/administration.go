@@ -24,7 +24,7 @@ func (s *scratch) admin() *ai.Client { return s.as(Caller{Permissions: s.service
 
 func listsForAdministrators(t *testing.T, s *scratch) {
 	id := s.conversation(t)
-	users := map[string]string{} // of the conversation, as listed
+	users := map[string]string{} // by conversation, as listed
 	for _, c := range collect(t, s.admin().AdminConversations(t.Context(), "")) {
 		users[c.ID] = c.UserID
 	}
@@ -40,7 +40,7 @@ func listsForAdministrators(t *testing.T, s *scratch) {
 	}
 }
 
-// context makes a context and deletes it in the end.
+// context creates a context and deletes it at the end.
 func (s *scratch) context(t *testing.T, admin *ai.Client) string {
 	t.Helper()
 	id, err := admin.CreateContext(t.Context(), ai.Context{Name: unique("context"), Instructions: "Be brief."})
@@ -213,8 +213,7 @@ func reportsUsage(t *testing.T, s *scratch) {
 	}
 }
 
-// describesItself does not ask for what is a guess: that is what the description is there to set
-// right.
+// describesItself does not verify guesses, because the description is the means to correct them.
 func describesItself(t *testing.T, s *scratch) {
 	d, err := s.Description(t.Context())
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package aitest holds the law of the AI content service: what the client and everything
-// above it rely on. It runs on the stand-in and, opted in, on a real service, so that the one
-// stays honest about the other.
+// Package aitest defines the law of the AI content service: the behaviour that the client and its
+// callers rely on. It runs on the stand-in and, if enabled, on a real service, so that both behave
+// alike.
 package aitest
 
 import (
@@ -21,43 +21,44 @@ import (
 	"assetferry/internal/retry"
 )
 
-// A Caller is whom a client acts for.
+// A Caller is the identity of a client.
 type Caller struct {
-	User        string   // empty: the one that is tested
-	Permissions []string // scopes; nil: those that everything takes which is not for administrators
-	// Unknown has the token name an environment that does not exist.
+	User        string   // empty: the tested user
+	Permissions []string // scopes; nil: all that are not for administrators
+	// Unknown makes the token name an environment that does not exist.
 	Unknown bool
-	// Forged has somebody else sign the token.
+	// Forged makes the token have a signature with another key.
 	Forged bool
 }
 
-// A Service is what is tested. It costs credits: some eighty short calls.
+// A Service is the service to test. A test costs credits for about eighty short calls.
 type Service struct {
-	// NewClient makes clients.
+	// NewClient returns a client.
 	NewClient func(t testing.TB, as Caller) *ai.Client
-	// Admin are the scopes of an administrator; none: what takes one is left out.
+	// Admin are the scopes of an administrator; without them, laws for administrators are skipped.
 	Admin []string
-	// Page is the URL of a page that the service can read; empty: such laws are left out.
+	// Page is the URL of a page that the service can read; without it, laws about pages are
+	// skipped.
 	Page string
-	// Flagged is a prompt that moderation refuses; empty: that is left out.
+	// Flagged is a prompt that moderation rejects; without it, that law is skipped.
 	Flagged string
-	// Billed says that the service counts credits. On premises it does not.
+	// Billed means that the service counts credits, which it does not on premises.
 	Billed bool
 }
 
-// Permissions are the scopes of a [Caller] that names none. That of contexts is a guess.
+// Permissions returns the scopes of a [Caller] without its own. The one for contexts is a guess.
 func Permissions() []string {
 	return []string{"ai:conversations:*", "ai:models:*", "ai:actions:*", "ai:reviews:*", "ai:documents:process", "ai:contexts:*"}
 }
 
-// A law is something that the service is relied upon to do.
+// A law is one behaviour that the client relies on.
 type law struct {
 	name string
 	run  func(*testing.T, *scratch)
 }
 
-// guess marks the name of a law that nothing public says of the service. Where a real service
-// breaks one, the stand-in and whatever relies on it is wrong.
+// guess marks the name of a law that is not documented. If a real service violates it, the stand-in
+// and the code that relies on it are wrong.
 func guess(name string) string { return "guess: " + name }
 
 func laws(s Service) []law {
@@ -77,8 +78,8 @@ func laws(s Service) []law {
 	return all
 }
 
-// Run tests a service. It works in conversations and contexts of its own, with unique names,
-// and deletes them in the end.
+// Run tests a service. It uses its own conversations and contexts with unique names, and deletes
+// them at the end.
 func Run(t *testing.T, s Service) {
 	guesses := 0
 	for _, l := range laws(s) {
@@ -90,13 +91,13 @@ func Run(t *testing.T, s Service) {
 	t.Logf("%d cases, including %d guesses", len(laws(s)), guesses)
 }
 
-// A scratch is what one law works with.
+// A scratch is the environment of one law.
 type scratch struct {
 	*ai.Client
 	service Service
 	as      func(Caller) *ai.Client
 	model   ai.Model
-	group   string // of its conversations
+	group   string // group of its conversations
 }
 
 func newScratch(t *testing.T, service Service) *scratch {
@@ -117,14 +118,14 @@ func unique(name string) string {
 	return "assetferry-test-" + name + "-" + strings.ToLower(rand.Text())
 }
 
-// cleaning is the context in which things are deleted. The test's own is over by then.
+// cleaning returns a context for deletions at the end, because that of the test has ended.
 func cleaning(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// conversation makes a conversation and deletes it in the end.
+// conversation creates a conversation and deletes it at the end.
 func (s *scratch) conversation(t *testing.T) string {
 	t.Helper()
 	id, err := s.CreateConversation(t.Context(), ai.NewConversation{ID: unique("conversation"), Group: s.group})
@@ -139,7 +140,7 @@ func (s *scratch) conversation(t *testing.T) string {
 	return id
 }
 
-// say sends a message and gives the events of its reply.
+// say sends a message and returns the events of its reply.
 func (s *scratch) say(t *testing.T, conversation string, m ai.Message) []ai.Event {
 	t.Helper()
 	m.Model = s.model.ID
@@ -147,7 +148,7 @@ func (s *scratch) say(t *testing.T, conversation string, m ai.Message) []ai.Even
 	return events(t, stream, err)
 }
 
-// events reads an answer to its end.
+// events reads a complete answer.
 func events(t *testing.T, stream *ai.Stream, err error) (all []ai.Event) {
 	t.Helper()
 	for err == nil {
@@ -165,7 +166,7 @@ func events(t *testing.T, stream *ai.Stream, err error) (all []ai.Event) {
 	return all
 }
 
-// joined is the text of a reply.
+// joined returns the text of a reply.
 func joined(all []ai.Event) string {
 	var b strings.Builder
 	for _, e := range all {
@@ -176,7 +177,7 @@ func joined(all []ai.Event) string {
 	return b.String()
 }
 
-// collect reads a list.
+// collect returns all items of a list.
 func collect[T any](t *testing.T, items iter.Seq2[T, error]) (all []T) {
 	t.Helper()
 	for item, err := range items {
@@ -188,7 +189,7 @@ func collect[T any](t *testing.T, items iter.Seq2[T, error]) (all []T) {
 	return all
 }
 
-// ids are what something makes of each item.
+// ids returns the ID of each item.
 func ids[T any](all []T, id func(T) string) (list []string) {
 	for _, item := range all {
 		list = append(list, id(item))
@@ -196,7 +197,7 @@ func ids[T any](all []T, id func(T) string) (list []string) {
 	return list
 }
 
-// refused makes sure that an error is a refusal that another try does not change.
+// refused verifies that an error is a permanent rejection.
 func refused(t *testing.T, what string, err error) *ai.Error {
 	t.Helper()
 	e, ok := errors.AsType[*ai.Error](err)
@@ -209,7 +210,7 @@ func refused(t *testing.T, what string, err error) *ai.Error {
 	return e
 }
 
-// ended closes a stream that should not be there, and gives the error.
+// ended closes an unexpected stream, and returns the error.
 func ended(stream *ai.Stream, err error) error {
 	if err == nil {
 		_ = stream.Close()
@@ -217,7 +218,7 @@ func ended(stream *ai.Stream, err error) error {
 	return err
 }
 
-// is makes sure that an error is one that callers branch on.
+// is verifies that an error matches one of the errors for callers.
 func is(t *testing.T, what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {

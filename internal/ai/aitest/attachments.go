@@ -66,7 +66,7 @@ func sameIDs(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-// kinds are small files of the types that can be made without a library.
+// kinds returns small files of the types that can be made without a library.
 func kinds(t *testing.T) []ai.File {
 	return []ai.File{
 		file("a.png", "image/png", picture(t, 32, 16)),
@@ -130,8 +130,7 @@ func refusesOtherKinds(t *testing.T, s *scratch) {
 	}
 }
 
-// refusesLargeImages finds out, for which it does not matter whether the upload or the message
-// is refused.
+// refusesLargeImages accepts a rejection of the upload or of the message.
 func refusesLargeImages(t *testing.T, s *scratch) {
 	limit := max(s.model.Limits.MaxImageSize, s.model.Limits.MaxFileSize)
 	if limit == 0 {

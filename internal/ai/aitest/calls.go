@@ -112,7 +112,7 @@ func streamsDocuments(t *testing.T, s *scratch) {
 	checkProcessed(t, p, got, err)
 }
 
-// documents reads the processing of so many documents to its end.
+// documents reads the processing of n documents to its end.
 func documents(stream *ai.Stream, n int) ([]ai.Processed, error) {
 	all := make([]ai.Processed, n)
 	for {

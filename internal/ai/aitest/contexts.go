@@ -16,10 +16,11 @@ func contextLaws() []law {
 	}
 }
 
-// sign is what the prompt of a context asks for, and what an answer holds that honours it.
+// sign is the word that the prompt of a context requests, and that an answer with the context
+// contains.
 const sign = "Zebra"
 
-// signed makes a context with a prompt and a file.
+// signed creates a context with a prompt and a file.
 func (s *scratch) signed(t *testing.T) (all, prompt, style ai.ContextRef) {
 	t.Helper()
 	admin := s.admin()
@@ -35,7 +36,7 @@ func (s *scratch) signed(t *testing.T) (all, prompt, style ai.ContextRef) {
 	return all, prompt, style
 }
 
-// inEveryFamily gives what each family answers, by its name, or its error.
+// inEveryFamily calls use with the answer of each family, or its error.
 func (s *scratch) inEveryFamily(t *testing.T, use func(family, answer string, err error), contexts ...ai.ContextRef) {
 	t.Helper()
 	const text, page = "A horse with black and white stripes is standing in the grass.", `<p data-id="a">A horse with black and white stripes, it standing in grass.</p>`
@@ -101,8 +102,8 @@ func refusesUnknownContexts(t *testing.T, s *scratch) {
 	}
 }
 
-// contextsApply is about what everybody gets who uses the environment meanwhile: the contexts
-// are deleted at once.
+// contextsApply creates contexts that affect all users of the environment, so it deletes them at
+// once.
 func contextsApply(t *testing.T, s *scratch) {
 	all, _, _ := s.signed(t)
 	if _, err := s.admin().UpdateContext(t.Context(), all.ID, ai.Changes{"autoApply": ai.Features()}); err != nil {

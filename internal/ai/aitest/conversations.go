@@ -73,7 +73,7 @@ func changesConversations(t *testing.T, s *scratch) {
 
 func deletesConversations(t *testing.T, s *scratch) {
 	id := s.conversation(t)
-	for range 2 { // the second time it is gone already
+	for range 2 { // the second time it is already deleted
 		if err := s.DeleteConversation(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +99,7 @@ func pagesConversations(t *testing.T, s *scratch) {
 		t.Fatalf("got %v, want %v", forward, made)
 	}
 	if slices.Equal(met, []cursors{{}}) {
-		return // the whole list at once, as a plain array
+		return // the complete list as a plain array
 	}
 	if len(met) != 3 || met[0].previous != "" || met[2].next != "" {
 		t.Fatalf("got the cursors %+v, want three pages", met)

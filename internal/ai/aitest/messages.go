@@ -82,7 +82,7 @@ func keepsHistory(t *testing.T, s *scratch) {
 		}
 	}
 	if isPlain {
-		return // the whole list at once, as a plain array
+		return // the complete list as a plain array
 	}
 	backward := ids(collect(t, s.Messages(t.Context(), c, ai.Page{Limit: 2, Cursor: last, Backward: true})), messageID)
 	slices.Reverse(backward)

@@ -21,7 +21,7 @@ func refusalLaws() []law {
 	}
 }
 
-// saysHealth is known of services on premises. At the vendor's it may be refused.
+// saysHealth is known for services on premises. The vendor's service may reject it.
 func saysHealth(t *testing.T, s *scratch) {
 	if h, err := s.Health(t.Context()); err == nil && h.ServiceName == "" {
 		t.Errorf("got %+v", h)

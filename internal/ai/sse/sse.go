@@ -1,5 +1,5 @@
-// Package sse reads streams of Server-Sent Events, as the WHATWG describes them in the
-// section on interpreting an event stream of its HTML standard.
+// Package sse reads streams of Server-Sent Events, as defined in the HTML standard of the WHATWG,
+// section "Interpreting an event stream".
 package sse
 
 import (
@@ -10,44 +10,43 @@ import (
 	"strings"
 )
 
-// DefaultLimit is how many bytes an event may have where nobody says otherwise.
+// DefaultLimit is the default maximum size of an event in bytes.
 const DefaultLimit = 4 << 20
 
-// An Event is what an event stream is made of. Bytes in it that are not UTF-8 are U+FFFD.
+// An Event is an event of a stream. Invalid UTF-8 in it is replaced by U+FFFD.
 type Event struct {
-	ID   string // the last that the stream named, in this event or before
+	ID   string // the last ID in the stream, of this event or an earlier one
 	Name string // "message" if the stream names none
 	Data string // without the line end of its last line
 }
 
-// A TooLargeError says that an event is larger than whoever reads it is ready to keep. The
-// stream cannot be read on.
+// A TooLargeError reports an event that exceeds the limit of the reader. The stream cannot be
+// continued.
 type TooLargeError struct{ Limit int }
 
 func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("an event of the stream is larger than %d bytes", e.Limit)
 }
 
-// A Reader reads the events of one stream. It hands an event out once the line that ends
-// it has come, without waiting for any byte behind that.
+// A Reader reads the events of one stream. It returns an event once its last line has arrived,
+// without waiting for further bytes.
 type Reader struct {
 	in    *bufio.Reader
 	limit int
 
-	begun bool // the first line has been read, and the byte order mark with it
-	feed  bool // what comes next may be the second half of a CRLF
+	begun bool // the first line, with the byte order mark, has been read
+	feed  bool // the next byte may be the second half of a CRLF
 	line  []byte
 
 	name string
-	data []byte // each line of it with a line feed
+	data []byte // lines, each with a line feed
 	id   string
 	open bool // there were fields since the last blank line
 	err  error
 }
 
-// NewReader returns a reader of events of so many bytes at the most; 0 means
-// [DefaultLimit]. The bytes of an event are those of its name, its data and the line that
-// is being read.
+// NewReader returns a reader of events with at most limit bytes; 0 means [DefaultLimit]. The size
+// of an event includes its name, its data and the current line.
 func NewReader(r io.Reader, limit int) *Reader {
 	if limit <= 0 {
 		limit = DefaultLimit
@@ -55,8 +54,8 @@ func NewReader(r io.Reader, limit int) *Reader {
 	return &Reader{in: bufio.NewReader(r), limit: limit}
 }
 
-// Next returns the next event. The error is io.EOF at the end of the stream, a
-// *[TooLargeError], or that of the reader below; it comes again on each further call.
+// Next returns the next event. The error is io.EOF at the end of the stream, a *[TooLargeError], or
+// that of the underlying reader. Further calls return the same error.
 func (r *Reader) Next() (Event, error) {
 	for r.err == nil {
 		if r.err = r.readLine(); r.err != nil {
@@ -73,14 +72,14 @@ func (r *Reader) Next() (Event, error) {
 	return Event{}, r.err
 }
 
-// Cut reports whether the stream ended within an event, which was not handed out then: there
-// were fields, or a part of a line, that no blank line ended. Comments do not count.
+// Cut reports whether the stream ended within an event, which was not returned: it had fields, or a
+// part of a line, without a final blank line. Comments do not count.
 func (r *Reader) Cut() bool {
 	return r.err != nil && (r.open || len(r.line) > 0 && r.line[0] != ':')
 }
 
-// readLine reads a line without its end, which is CR, LF or both. After CR it does not wait
-// for what comes next.
+// readLine reads a line without its end, which is CR, LF or both. After CR it does not wait for
+// another byte.
 func (r *Reader) readLine() error {
 	r.line = r.line[:0]
 	for {
@@ -113,7 +112,7 @@ func (r *Reader) readLine() error {
 	return nil
 }
 
-// field takes a line in that is not blank.
+// field parses a line that is not blank.
 func (r *Reader) field() {
 	name, value, _ := bytes.Cut(r.line, []byte(":"))
 	if len(name) == 0 {
@@ -133,7 +132,7 @@ func (r *Reader) field() {
 	}
 }
 
-// dispatch ends an event. One without data is none.
+// dispatch ends an event. Without data there is no event.
 func (r *Reader) dispatch() (Event, bool) {
 	e := Event{ID: r.id, Name: r.name, Data: text(bytes.TrimSuffix(r.data, []byte("\n")))}
 	if e.Name == "" {

@@ -13,7 +13,7 @@ import (
 	"assetferry/internal/ai/sse"
 )
 
-// What came of a stream.
+// An outcome is the result of reading a stream.
 type outcome struct {
 	Events []sse.Event
 	Cut    bool
@@ -36,7 +36,7 @@ func read(r io.Reader, limit int) (o outcome) {
 	}
 }
 
-// split gives a text in two reads.
+// split returns a reader that returns a text in two reads.
 func split(text string, at int) io.Reader {
 	return io.MultiReader(strings.NewReader(text[:at]), strings.NewReader(text[at:]))
 }
@@ -99,12 +99,13 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// An event is there when the line that ends it is, however little comes behind it.
+// The test verifies that an event is returned once its last line has arrived, without further
+// bytes.
 func TestReadsNoFurther(t *testing.T) {
 	for _, end := range []string{"\n\n", "\r\r", "\r\n\r"} {
 		r, w := io.Pipe()
 		in := sse.NewReader(r, 0)
-		go func() { _, _ = io.WriteString(w, "data: x"+end) }() // and nothing more
+		go func() { _, _ = io.WriteString(w, "data: x"+end) }() // no further bytes
 		if e, err := in.Next(); err != nil || e.Data != "x" {
 			t.Errorf("%q: got %v, %v", end, e, err)
 		}
@@ -157,7 +158,7 @@ func TestErrorBelow(t *testing.T) {
 	}
 }
 
-// encode writes events as a stream that means them.
+// encode writes events as a stream.
 func encode(events []sse.Event) string {
 	var b strings.Builder
 	for _, e := range events {
@@ -170,8 +171,8 @@ func encode(events []sse.Event) string {
 	return b.String()
 }
 
-// However a stream is split, it means the same; and its events, written again, are the same
-// events.
+// The test verifies that a stream has the same meaning in any split, and that its events are equal
+// after encoding them again.
 func FuzzRead(f *testing.F) {
 	for _, c := range cases {
 		f.Add(c.stream, uint(len(c.stream)/2))

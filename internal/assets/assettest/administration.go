@@ -30,7 +30,7 @@ func administrationLaws() []law {
 	}
 }
 
-// newWorkspace makes a workspace for one test.
+// newWorkspace creates a workspace for one test.
 func (s *scratch) newWorkspace(t *testing.T, name string) string {
 	t.Helper()
 	super := s.as(Caller{Role: "superadmin"})
@@ -98,8 +98,8 @@ func testWorkspaces(t *testing.T, s *scratch) {
 	}
 }
 
-// A new workspace has three categories, and knows nothing of the others. A token
-// for it stops working with it.
+// A new workspace has three categories, and no assets of other workspaces. A token for a deleted
+// workspace is rejected.
 func testWorkspacesApart(t *testing.T, s *scratch) {
 	name := unique("apart")
 	id := s.newWorkspace(t, name)
@@ -145,8 +145,8 @@ func testWorkspaceExtensions(t *testing.T, s *scratch) {
 	}
 }
 
-// What is there is written back, so that nobody's environment changes. What a
-// restriction does is shown on the stand-in alone.
+// The test writes the existing value, so that the environment does not change. Only the tests of
+// the stand-in verify the effect of a restriction.
 func testEnvironmentConfig(t *testing.T, s *scratch) {
 	before, err := s.EnvironmentConfig(t.Context())
 	if err != nil {
@@ -161,7 +161,7 @@ func testEnvironmentConfig(t *testing.T, s *scratch) {
 	}
 }
 
-// Here, too, what is there is written back.
+// The test writes the existing value.
 func testTemplate(t *testing.T, s *scratch) {
 	super := s.as(Caller{Role: "superadmin"})
 	before, err := super.WorkspacesTemplate(t.Context())
@@ -194,7 +194,7 @@ func testOwnPermissions(t *testing.T, s *scratch) {
 	}
 }
 
-// newGroup makes a group for one test.
+// newGroup creates a group for one test.
 func (s *scratch) newGroup(t *testing.T, name string) string {
 	t.Helper()
 	id, err := s.CreateGroup(t.Context(), name)
@@ -211,7 +211,7 @@ func (s *scratch) newGroup(t *testing.T, name string) string {
 	return id
 }
 
-// There is one default group, which cannot be removed.
+// There is one default group, which cannot be deleted.
 func testGroups(t *testing.T, s *scratch) {
 	id := s.newGroup(t, unique("group"))
 	name := unique("Gruppe Ü")
@@ -273,8 +273,8 @@ func testGrants(t *testing.T, s *scratch) {
 	}
 }
 
-// A user may do what the groups in the token may. The name of the claim, and that
-// permissions of groups add up, are guesses.
+// A user has the permissions of the groups in the token. The name of the claim, and the sum of the
+// permissions of several groups, are guesses.
 func testMembers(t *testing.T, s *scratch) {
 	a := s.upload(t, "a.txt")
 	readers, writers := s.newGroup(t, unique("readers")), s.newGroup(t, unique("writers"))
@@ -321,8 +321,8 @@ func refused(err error) bool {
 	return ok && e.Status == http.StatusForbidden
 }
 
-// Users work with assets and folders, admins with a workspace, superadmins with
-// the environment.
+// The roles: users work with assets and folders, admins with a workspace, superadmins with the
+// environment.
 func testRoles(t *testing.T, s *scratch) {
 	for role, tt := range map[string]struct{ administers, rules bool }{
 		"user": {false, false}, "admin": {true, false}, "superadmin": {true, true},
@@ -343,7 +343,7 @@ func testRoles(t *testing.T, s *scratch) {
 	}
 }
 
-// A role for another service opens nothing, else a wrong --service goes unnoticed.
+// A role for another service grants nothing; otherwise a wrong --service would not be detected.
 func testOtherService(t *testing.T, s *scratch) {
 	if err := s.as(Caller{Role: "admin", Service: "another"}).Ping(t.Context()); !assets.IsAuth(err) {
 		t.Errorf("got %v", err)

@@ -1,6 +1,5 @@
-// Package assettest holds the law of the service: what the client and everything
-// above it rely on. It runs on the stand-in and, opted in, on a real service, so
-// that the one stays honest about the other.
+// Package assettest defines the law of the service: the behaviour that the client and its callers
+// rely on. It runs on the stand-in and, if enabled, on a real service, so that both behave alike.
 package assettest
 
 import (
@@ -21,33 +20,33 @@ import (
 	"assetferry/internal/assets"
 )
 
-// A law is something that the service is relied upon to do.
+// A law is one behaviour that the client relies on.
 type law struct {
 	name string
 	run  func(*testing.T, *scratch)
 }
 
-// guess marks the name of a law that nothing public says of the service. Where a
-// real service breaks one, the stand-in and whatever relies on it is wrong.
+// guess marks the name of a law that is not documented. If a real service violates it, the stand-in
+// and the code that relies on it are wrong.
 func guess(name string) string { return "guess: " + name }
 
 func laws() []law {
 	return slices.Concat(structureLaws(), uploadLaws(), imageLaws(), privateLaws(), searchLaws(), trashLaws(), transferLaws(), revisionLaws(), administrationLaws())
 }
 
-// A Caller is whom a client acts for.
+// A Caller is the identity of a client.
 type Caller struct {
 	Role      string   // "user", "admin" or "superadmin"
-	Workspace string   // empty: the one that is tested
-	Groups    []string // of a user
-	Service   string   // the key under auth; empty: that of the service that is tested
+	Workspace string   // empty: the tested workspace
+	Groups    []string // groups of a user
+	Service   string   // key under auth; empty: that of the tested service
 }
 
-// A NewClient makes clients of the service that is tested.
+// A NewClient returns a client of the tested service.
 type NewClient func(t testing.TB, as Caller) *assets.Client
 
-// InScratchWorkspace makes clients whose workspace is a new one. It is deleted
-// with all that is in it when the test ends.
+// InScratchWorkspace returns a NewClient for a new workspace, which is deleted with its contents at
+// the end of the test.
 func InScratchWorkspace(t *testing.T, newClient NewClient) NewClient {
 	t.Helper()
 	owner, name := newClient(t, Caller{Role: "superadmin"}), unique("law")
@@ -68,8 +67,8 @@ func InScratchWorkspace(t *testing.T, newClient NewClient) NewClient {
 	}
 }
 
-// Run tests a service. It works in categories, workspaces and groups of its own,
-// with unique names, and deletes them in the end.
+// Run tests a service. It uses its own categories, workspaces and groups with unique names, and
+// deletes them at the end.
 func Run(t *testing.T, newClient NewClient) {
 	guesses := 0
 	for _, l := range laws() {
@@ -83,11 +82,11 @@ func Run(t *testing.T, newClient NewClient) {
 
 // A scratch is a category for one test.
 type scratch struct {
-	*assets.Client // of an admin
+	*assets.Client // with the role of an admin
 	as             func(Caller) *assets.Client
 	category       string
-	categories     []string // all that were made
-	ids            []string // of what was uploaded
+	categories     []string // IDs of all created categories
+	ids            []string // IDs of uploaded assets
 }
 
 func newScratch(t *testing.T, newClient NewClient) *scratch {
@@ -99,7 +98,7 @@ func newScratch(t *testing.T, newClient NewClient) *scratch {
 	return s
 }
 
-// clean deletes what was made. The test's own context is over by now.
+// clean deletes the created objects. It needs a new context, because that of the test has ended.
 func (s *scratch) clean(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 	defer cancel()
@@ -110,7 +109,7 @@ func (s *scratch) clean(t *testing.T) {
 	}
 }
 
-// extensions are all that scratch categories take.
+// extensions returns the extensions that scratch categories allow.
 func extensions() []string { return []string{"jpg", "png", "txt"} }
 
 func unique(name string) string { return "assetferry test " + name + " " + rand.Text() }
@@ -125,7 +124,7 @@ func (s *scratch) newCategory(t *testing.T, name string) string {
 	return id
 }
 
-// keep has a category deleted in the end.
+// keep registers a category for deletion at the end.
 func (s *scratch) keep(category string) { s.categories = append(s.categories, category) }
 
 func (s *scratch) newFolder(t *testing.T, n assets.NewFolder) string {

@@ -32,8 +32,8 @@ func testConfigure(t *testing.T, s *scratch) {
 	}
 }
 
-// Dropping an extension that is in use deletes its files for good, so the client
-// does it only when told so.
+// Removing an extension in use permanently deletes its files, so the client requires the extension
+// as an argument.
 func testExtensionsInUse(t *testing.T, s *scratch) {
 	a := s.upload(t, "a.txt")
 	without := assets.NewCategory{Name: unique("without"), Extensions: []string{"jpg"}}
@@ -53,7 +53,7 @@ func testExtensionsInUse(t *testing.T, s *scratch) {
 	}
 }
 
-// What is added leaves everything else of the category as it was.
+// Adding an extension changes no other property of the category.
 func testAddExtension(t *testing.T, s *scratch) {
 	a := s.upload(t, "a.txt")
 	was, err := s.CategoryInUse(t.Context(), s.category)

@@ -49,7 +49,7 @@ func testImages(t *testing.T, s *scratch) {
 	}
 }
 
-// photo is a JPEG picture with something on it.
+// photo returns a JPEG image with visible content.
 func photo(t *testing.T, width, height int) []byte {
 	t.Helper()
 	m := image.NewRGBA(image.Rect(0, 0, width, height))
@@ -70,8 +70,7 @@ func (s *scratch) uploadPhoto(t *testing.T, width, height int) assets.Asset {
 	return s.uploadTo(t, assets.Upload{CategoryID: s.category, Filename: "photo.jpg"}, photo(t, width, height))
 }
 
-// Processed is that of the client for a minute: a busy service may take longer than people
-// want to wait.
+// Processed retries that of the client for a minute, because a busy service may take long.
 func (s *scratch) Processed(ctx context.Context, id string) (assets.Asset, error) {
 	return patiently(ctx, id, s.Client.Processed)
 }
@@ -81,7 +80,7 @@ func (s *scratch) Analysed(ctx context.Context, id string) (assets.Asset, error)
 }
 
 func patiently(ctx context.Context, id string, look func(context.Context, string) (assets.Asset, error)) (a assets.Asset, err error) {
-	for range 15 { // of four seconds each
+	for range 15 { // about four seconds each
 		if a, err = look(ctx, id); !errors.Is(err, assets.ErrQueued) {
 			break
 		}
@@ -97,7 +96,7 @@ func testMetadataOfImages(t *testing.T, s *scratch) {
 	if m := a.Metadata; m.Status != assets.Success || m.Width != 300 || m.Height != 200 || len(m.BlurHash) < 6 {
 		t.Errorf("got %+v", m)
 	}
-	// Nothing is ever queued about a text.
+	// Text files are never queued.
 	if a, err := s.Processed(t.Context(), s.upload(t, "a.txt").ID); err != nil || a.Metadata.Status != "" {
 		t.Errorf("text file: got %q, %v", a.Metadata.Status, err)
 	}
@@ -113,7 +112,7 @@ func testDamagedImages(t *testing.T, s *scratch) {
 	}
 }
 
-// fetch reads what the client delivers and decodes it.
+// fetch decodes the delivered image.
 func fetch(t *testing.T, body io.ReadCloser, size int64, err error, format assets.ImageFormat) (image.Image, int) {
 	t.Helper()
 	if err != nil {
@@ -139,8 +138,7 @@ func (s *scratch) image(t *testing.T, a assets.Asset, r assets.Rendition) (image
 	return fetch(t, body, size, err, r.Format)
 }
 
-// Renditions have the nearest width in the list, in each format, and are never
-// larger than the image.
+// Renditions have the nearest available width in each format, and are never larger than the image.
 func testRenditions(t *testing.T, s *scratch) {
 	a := s.uploadPhoto(t, 300, 200)
 	for _, width := range []string{"80", "160", "240", "300", "default"} {
@@ -191,7 +189,7 @@ func testNoRendition(t *testing.T, s *scratch) {
 	}
 }
 
-// testImageQualities sets the quality of one format for a moment.
+// testImageQualities sets the quality of one format and then restores it.
 func testImageQualities(t *testing.T, s *scratch) {
 	all, err := s.ImageQualities(t.Context())
 	if err != nil {
@@ -283,7 +281,7 @@ func testEditOrder(t *testing.T, s *scratch) {
 	}
 }
 
-// testAnalysis takes it as it comes whether the workspace has analysis switched on.
+// testAnalysis works with analysis on or off in the workspace.
 func testAnalysis(t *testing.T, s *scratch) {
 	a, text := s.uploadPhoto(t, 300, 200), s.upload(t, "a.txt")
 	if err := s.Analyze(t.Context(), a.ID, text.ID); err != nil {

@@ -33,7 +33,7 @@ func testPrivateFiles(t *testing.T, s *scratch) {
 	}
 }
 
-// visit asks for a file as a browser does that knows nothing but a cookie.
+// visit requests a file like a browser that only has a cookie.
 func visit(t *testing.T, url string, cookie *http.Cookie) (status int, text string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)

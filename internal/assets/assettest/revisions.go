@@ -37,7 +37,7 @@ func (s *scratch) replace(t *testing.T, id, name string, content []byte) (assets
 	})
 }
 
-// revised gives an asset with two revisions, "old" and "newer".
+// revised returns an asset with two revisions, "old" and "newer".
 func (s *scratch) revised(t *testing.T) (a assets.Asset, current, old assets.Revision) {
 	t.Helper()
 	a = s.uploadTo(t, assets.Upload{CategoryID: s.category, Filename: "a.txt"}, []byte("old"))

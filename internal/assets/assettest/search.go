@@ -30,9 +30,9 @@ func (s *scratch) find(t *testing.T, search assets.Search) []string {
 	return ids
 }
 
-// How phrases are matched is a guess: every word somewhere, whatever its case.
+// The rules for matching phrases are a guess: each word matches anywhere, in any case.
 func testSearch(t *testing.T, s *scratch) {
-	key := rand.Text() // so that nothing else is found
+	key := rand.Text() // unique, so that no other asset matches
 	name := s.upload(t, "Größe "+key+".txt")
 	tag, description, attribute := s.upload(t, "a.txt"), s.upload(t, "b.txt"), s.upload(t, "c.txt")
 	for id, changes := range map[string]assets.Changes{
@@ -76,7 +76,7 @@ func testSearchFilters(t *testing.T, s *scratch) {
 	})
 }
 
-// The form of the times is not documented.
+// The format of times is not documented.
 func testSearchTimes(t *testing.T, s *scratch) {
 	a := s.upload(t, "a.txt")
 	b := s.upload(t, "b.txt")
@@ -88,7 +88,7 @@ func testSearchTimes(t *testing.T, s *scratch) {
 	})
 }
 
-// A found is a search, and what it has to find in the category of the law.
+// A found is a search with its expected result in the category of the law.
 type found struct {
 	search assets.Search
 	want   []string

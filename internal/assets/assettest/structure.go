@@ -130,7 +130,7 @@ func testEqualFolders(t *testing.T, s *scratch) {
 	}
 }
 
-// That the answer is nested, outermost first, is a guess.
+// The order of the answer, outermost folder first with the others nested, is a guess.
 func testBranch(t *testing.T, s *scratch) {
 	var want []string
 	parent := assets.NewFolder{Name: "0", CategoryID: s.category}
@@ -173,7 +173,7 @@ func testRenameFolder(t *testing.T, s *scratch) {
 	}
 }
 
-// What is in a folder moves one level up when the folder is deleted.
+// Deleting a folder moves its contents one level up.
 func testDeleteFolder(t *testing.T, s *scratch) {
 	top := s.newFolder(t, assets.NewFolder{Name: "top", CategoryID: s.category})
 	middle := s.newFolder(t, assets.NewFolder{Name: "middle", ParentID: top})

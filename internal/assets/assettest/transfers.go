@@ -25,7 +25,7 @@ func transferLaws() []law {
 	}
 }
 
-// failures gives the failures of a bulk operation, which must have got to its end.
+// failures returns the failures of a bulk operation, which must be complete.
 func failures(t *testing.T, err error) map[string]int {
 	t.Helper()
 	if err == nil {
@@ -45,7 +45,7 @@ func wantFailures(t *testing.T, err error, want map[string]int) {
 	}
 }
 
-// target makes a folder to copy or move to.
+// target creates a folder to copy or move to.
 func (s *scratch) target(t *testing.T) (assets.Target, assets.ListOptions) {
 	t.Helper()
 	folder := s.newFolder(t, assets.NewFolder{Name: "target", CategoryID: s.category})
@@ -108,7 +108,7 @@ func testCopy(t *testing.T, s *scratch) {
 	if got := idsOf(s.list(t, s.here())); !slices.Equal(got, []string{a.ID}) {
 		t.Errorf("original: got %v", got)
 	}
-	// Each has a life of its own.
+	// The copies are independent.
 	if err := s.Trash(t.Context(), a.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func testTransferTaken(t *testing.T, s *scratch) {
 	}
 }
 
-// One that fails does not stop the others.
+// A failed transfer does not stop the others.
 func testTransferFailures(t *testing.T, s *scratch) {
 	texts, err := s.CreateCategory(t.Context(), assets.NewCategory{Name: unique("texts"), Extensions: []string{"txt"}})
 	if err != nil {

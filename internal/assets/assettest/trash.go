@@ -38,7 +38,7 @@ func (s *scratch) trashed(t *testing.T, names ...string) (ids []string) {
 	return ids
 }
 
-// inTrash looks for an asset as far as it takes: there may be others.
+// inTrash reports whether an asset is in the trash. It reads the list until it finds the asset.
 func (s *scratch) inTrash(t *testing.T, id string) bool {
 	t.Helper()
 	for a, err := range s.Trashed(t.Context()) {
@@ -166,7 +166,7 @@ func testTrashOfFolder(t *testing.T, s *scratch) {
 	}
 }
 
-// used gives the scratch's assets among those used last.
+// used returns the assets of the scratch category among those used last.
 func (s *scratch) used(t *testing.T, ids ...string) (found []string) {
 	t.Helper()
 	for a, err := range s.Recent(t.Context()) {

@@ -65,7 +65,7 @@ func testUploadToFolder(t *testing.T, s *scratch) {
 	}
 }
 
-// Names come back byte for byte, in whatever normal form they were.
+// The service keeps names byte for byte, in any Unicode normal form.
 func testNames(t *testing.T, s *scratch) {
 	for _, name := range []string{
 		"plain", "two words", "grüße", "gru\u0308ße", "日本語", "\U0001F600", "a+b&c=d", "100%", "100%20", "#?;,'()[]{}!$~^`",
@@ -172,7 +172,7 @@ func testPages(t *testing.T, s *scratch) {
 	}
 }
 
-// Settling what is in doubt looks from the newest asset back to a time.
+// Confirming an upload requires a list from the newest asset back to a time.
 func testNewestFirst(t *testing.T, s *scratch) {
 	for _, name := range []string{"c", "a", "b"} {
 		s.upload(t, name+".txt")

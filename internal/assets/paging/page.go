@@ -1,6 +1,6 @@
-// Package paging reads lists that come page by page, by limit and offset. It is ready for what no
-// documentation settles: lists that change while they are read, pages with or without a total or an
-// envelope, and services that refuse large pages or shorten them.
+// Package paging reads lists page by page, by limit and offset. It handles undocumented behaviour:
+// lists that change while they are read, pages with or without a total or an envelope, and services
+// that refuse or shorten large pages.
 package paging
 
 import (
@@ -13,19 +13,18 @@ import (
 	"assetferry/internal/outbound"
 )
 
-// A Page is one of a list. Its envelope may be missing, which is not documented either way.
+// A Page is one page of a list. It is not documented whether pages have an envelope.
 type Page[T any] struct {
 	Items      []T
 	TotalCount *int
-	Limit      int  // the length of a page that has another one behind it
-	Final      bool // there is none behind it
-	plain      bool // it came without an envelope
-	read       int  // how many items came, even if the page could not be read to its end
+	Limit      int  // length of a page that another page follows
+	Final      bool // no page follows
+	plain      bool // it had no envelope
+	read       int  // number of items read, even if the page is incomplete
 }
 
-// Decode reads a page with its envelope or without, item by item: an answer of any size takes no
-// more than its items, and those are measured. Other is given what else is in the envelope; it may
-// be nil.
+// Decode decodes a page with or without an envelope, item by item: its memory is that of the items,
+// which is measured. other receives the other fields of the envelope; it may be nil.
 func (p *Page[T]) Decode(in *outbound.Meter, other func(key string, value json.RawMessage)) error {
 	d := json.NewDecoder(in)
 	begin, err := d.Token()
@@ -50,7 +49,8 @@ func (p *Page[T]) Decode(in *outbound.Meter, other func(key string, value json.R
 }
 
 func (p *Page[T]) readItems(d *json.Decoder, in *outbound.Meter) error {
-	// In pieces: one slice that grows leaves several times what is in it behind.
+	// Items are collected in pieces, because a growing slice leaves several times its size to the
+	// garbage collector.
 	var full [][]T
 	piece := []T{}
 	for d.More() {
@@ -65,7 +65,7 @@ func (p *Page[T]) readItems(d *json.Decoder, in *outbound.Meter) error {
 		}
 		in.Next()
 	}
-	if p.Items = piece; len(full) > 1 { // the first one is empty
+	if p.Items = piece; len(full) > 1 { // the first piece is empty
 		p.Items = slices.Concat(append(full, piece)...)
 	}
 	_, err := d.Token()
@@ -79,7 +79,7 @@ func (p *Page[T]) readEnvelope(d *json.Decoder, in *outbound.Meter, other func(s
 			return err
 		}
 		name, _ := key.(string)
-		switch strings.ToLower(name) { // as encoding/json compares names
+		switch strings.ToLower(name) { // encoding/json ignores case, too
 		case "items":
 			err = p.readItemsOrNull(d, in)
 		case "totalcount":
@@ -115,8 +115,8 @@ func (p *Page[T]) readItemsOrNull(d *json.Decoder, in *outbound.Meter) error {
 
 var errNoList = errors.New("not a list")
 
-// IsWhole reports whether a page holds all from the offset on, of a route that need not page:
-// then it may say neither how many there are nor how long its pages are.
+// IsWhole reports whether a page contains all items from the offset on, on a route that may not be
+// paged and then has neither a total nor a limit.
 func (p *Page[T]) IsWhole(offset int) bool {
 	switch n := len(p.Items); {
 	case p.TotalCount != nil:
@@ -127,7 +127,7 @@ func (p *Page[T]) IsWhole(offset int) bool {
 	return offset == 0
 }
 
-// Check returns an error for what is no page of a list.
+// Check returns an error for an answer that is not a page of a list.
 func (p *Page[T]) Check() error {
 	if p.Items == nil && p.TotalCount == nil {
 		return errors.New("neither items nor totalCount")

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// maxRepeats is how many pages in a row may hold nothing new, before we
-	// take it that the service does not look at the offset.
+	// maxRepeats is the number of consecutive pages without new items after which the service is
+	// assumed to ignore the offset.
 	maxRepeats = 4
-	// maxRetreats is how often a list may get shorter while it is read.
+	// maxRetreats is the maximum number of times that a list may become shorter while it is read.
 	maxRetreats = 100
 )
 
@@ -21,30 +21,29 @@ type Pager[T any] struct {
 	Fetch func(ctx context.Context, limit, offset int) (Page[T], error)
 	ID    func(T) string
 	Limit int
-	// Overlap has a page begin with the last item of the one before. If it does not, items
-	// slipped below the offset, which the total does not tell if as many were added.
+	// Overlap makes a page begin with the last item of the previous one. If it does not, items
+	// moved below the offset; the total does not show this if as many were added.
 	Overlap bool
-	// Last reports of what is new on a page whether the rest of the list is of no interest; it
-	// may be nil.
+	// Last reports, for the new items of a page, whether the rest of the list is not needed; it may
+	// be nil.
 	Last func(fresh []T) bool
 
 	offset   int
-	lapped   bool // the page at the offset overlaps the one before
-	total    int  // as of the page before
+	lapped   bool // the page at the offset overlaps the previous one
+	total    int  // as of the previous page
 	repeats  int
 	retreats int
 	recent   recent
 }
 
-// Items yields each item of the list once, as far as that can be had from a
-// service that pages by offset, where what is added or removed meanwhile shifts
-// the rest. Items that come again soon are left out; when the list gets shorter,
-// the offset goes back by as much, and by a page when pages that are to overlap do not,
-// so that nothing is missed.
+// Items yields each item of the list once, as far as possible with pages by offset: items that are
+// added or removed meanwhile shift the rest. Items that reappear soon are skipped. If the list
+// becomes shorter, the offset is reduced by as many items, and by a page if overlapping pages do
+// not overlap, so that no item is missed.
 func (p Pager[T]) Items(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
-		p := p // each loop starts anew
+		p := p // each loop has its own state
 		for more := true; more; {
 			got, err := p.read(ctx)
 			if err != nil {
@@ -68,7 +67,7 @@ func (p Pager[T]) Items(ctx context.Context) iter.Seq2[T, error] {
 	}
 }
 
-// read fetches the page at the offset, which goes back as long as something slipped below it.
+// read fetches the page at the offset. It reduces the offset until no item is below it unread.
 func (p *Pager[T]) read(ctx context.Context) (Page[T], error) {
 	for {
 		got, err := p.Fetch(ctx, p.Limit, p.offset)
@@ -81,8 +80,8 @@ func (p *Pager[T]) read(ctx context.Context) (Page[T], error) {
 	}
 }
 
-// slipped reports whether a page that is to overlap begins with nothing that came before, so
-// that something in between would be missed.
+// slipped reports whether an overlapping page begins with an unknown item, so that items in between
+// would be missed.
 func (p *Pager[T]) slipped(got Page[T]) bool {
 	if len(got.Items) == 0 {
 		return p.lapped && (got.TotalCount == nil || *got.TotalCount <= p.offset)
@@ -90,7 +89,7 @@ func (p *Pager[T]) slipped(got Page[T]) bool {
 	return p.lapped && !p.recent.has(p.ID(got.Items[0]))
 }
 
-// retreat goes back by so many items.
+// retreat reduces the offset by a number of items.
 func (p *Pager[T]) retreat(by int) error {
 	p.offset = max(0, p.offset-by)
 	p.lapped = p.lapped && p.offset > 0
@@ -100,7 +99,7 @@ func (p *Pager[T]) retreat(by int) error {
 	return nil
 }
 
-// next moves behind a page of so many items, or to the last one of them.
+// next moves the offset to the end of a page, or to its last item with Overlap.
 func (p *Pager[T]) next(seen int) {
 	p.offset += seen
 	if p.lapped = p.Overlap && seen > 1; p.lapped {
@@ -108,15 +107,14 @@ func (p *Pager[T]) next(seen int) {
 	}
 }
 
-// fresh returns the items that did not come on the pages just before.
+// fresh returns the items that were not on the last pages.
 func (p *Pager[T]) fresh(items []T) []T {
 	p.recent.rotate()
 	return slices.DeleteFunc(items, func(item T) bool { return !p.recent.add(p.ID(item)) })
 }
 
-// advance moves to the next page and reports whether there is one. A list that
-// ends early or does not advance is an error: an incomplete list must not pass
-// for a complete one.
+// advance moves to the next page and reports whether there is one. A list that ends early or does
+// not advance is an error: an incomplete list must not pass for a complete one.
 func (p *Pager[T]) advance(got Page[T], fresh int) (more bool, err error) {
 	if got.Final {
 		return false, nil
@@ -129,14 +127,14 @@ func (p *Pager[T]) advance(got Page[T], fresh int) (more bool, err error) {
 		return false, fmt.Errorf("the list does not advance after %d items", p.offset)
 	}
 	end := p.offset + seen
-	if got.TotalCount == nil { // not documented, so all we have is a page that is not full
+	if got.TotalCount == nil { // not documented; then only a page that is not full ends the list
 		p.next(seen)
 		return seen > 0 && seen >= got.Limit, nil
 	}
 	total := *got.TotalCount
 	removed := p.total - total
 	p.total = total
-	if removed > 0 && p.offset > 0 && !p.lapped { // as many may have slipped below the offset
+	if removed > 0 && p.offset > 0 && !p.lapped { // as many may have moved below the offset
 		return true, p.retreat(removed)
 	}
 	if end < total && seen == 0 {
@@ -146,7 +144,7 @@ func (p *Pager[T]) advance(got Page[T], fresh int) (more bool, err error) {
 	return end < total, nil
 }
 
-// recent remembers the IDs of this page and the two before.
+// recent holds the IDs of this page and the two before.
 type recent [3]map[string]bool
 
 func (r *recent) rotate() {

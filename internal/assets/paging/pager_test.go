@@ -13,11 +13,11 @@ import (
 	"assetferry/internal/outbound"
 )
 
-// A shelf lists what it has by limit and offset.
+// A shelf lists its items by limit and offset.
 type shelf struct {
 	ids     []string
-	most    int  // its own limit of a page; 0: none
-	noTotal bool // leaves totalCount out
+	most    int  // maximum page size; 0: none
+	noTotal bool // its pages have no total
 }
 
 func (s *shelf) page(limit, offset int) (got Page[string], err error) {
@@ -37,8 +37,8 @@ func (s *shelf) page(limit, offset int) (got Page[string], err error) {
 	return got, err
 }
 
-// However a service pages and whatever is removed meanwhile, what stays is listed, and the list
-// comes to an end. With pages that overlap that holds as well if some are added.
+// The test verifies that for any paging of a service and any removals meanwhile, the list contains
+// all remaining items and ends. With overlapping pages, this holds also if items are added.
 func TestListProperty(t *testing.T) {
 	for _, overlap := range []bool{false, true} {
 		t.Run(fmt.Sprint(overlap), func(t *testing.T) { rapid.Check(t, func(t *rapid.T) { listWhileItChanges(t, overlap) }) })
@@ -53,7 +53,7 @@ func listWhileItChanges(t *rapid.T, overlap bool) {
 	limit := rapid.IntRange(1, 12).Draw(t, "limit")
 	removals := rapid.SliceOfN(rapid.IntRange(0, 59), 0, 12).Draw(t, "removals")
 	var additions []int
-	if overlap && limit > 1 && s.most != 1 { // a page of one has nothing to overlap with
+	if overlap && limit > 1 && s.most != 1 { // a page of one item cannot overlap
 		additions = rapid.SliceOfN(rapid.IntRange(0, 2), 0, 12).Draw(t, "additions")
 		s.noTotal = rapid.Bool().Draw(t, "without total")
 	}
@@ -79,7 +79,7 @@ func listWhileItChanges(t *rapid.T, overlap bool) {
 	var got []string
 	for id, err := range p.Items(context.Background()) {
 		if err != nil {
-			return // it says that it is not complete
+			return // the error reports that the list is incomplete
 		}
 		got = append(got, id)
 	}

@@ -8,27 +8,27 @@ import (
 	"assetferry/internal/outbound"
 )
 
-// smallestPage is the size of a page at which a refusal is not about the size.
+// smallestPage is the page size below which a refusal does not concern the size.
 const smallestPage = 10
 
-// Sizes know, by route, how large a page may be. That is not documented; we guess that a service
-// refuses a larger page, if it does not shorten it.
+// Sizes records the accepted page sizes by route. They are not documented; it is a guess that a
+// service refuses larger pages, if it does not shorten them.
 type Sizes struct {
-	// Refused reports whether an error may be the refusal of a page for its size.
+	// Refused reports whether an error may be the refusal of a page size.
 	Refused func(error) bool
 
 	mu     sync.Mutex
 	routes map[string]bounds
 }
 
-// Bounds are what a route made of the sizes that it was asked for.
+// bounds are the accepted and refused page sizes of a route.
 type bounds struct {
-	accepted int // the largest one; 0: not known
-	refused  int // the smallest one; 0: not known
+	accepted int // the largest accepted size; 0: unknown
+	refused  int // the smallest refused size; 0: unknown
 }
 
-// Fetch makes the Fetch of a [Pager] of a function that asks a route for a page. It asks for
-// smaller ones as long as they are refused, or would take too much memory.
+// Fetch returns the Fetch of a [Pager] from a function that requests a page. It requests smaller
+// pages if they are refused, or would take too much memory.
 func Fetch[T any](s *Sizes, route string, ask func(ctx context.Context, limit, offset int) (Page[T], error)) func(context.Context, int, int) (Page[T], error) {
 	return func(ctx context.Context, limit, offset int) (got Page[T], err error) {
 		size, err := s.ask(route, limit, func(limit int) (err error) {
@@ -42,18 +42,17 @@ func Fetch[T any](s *Sizes, route string, ask func(ctx context.Context, limit, o
 			err = e.error
 		}
 		if got.plain && offset == 0 && len(got.Items) > size {
-			got.Final = true // where more come than were asked for, nothing is paged
+			got.Final = true // a longer answer than requested means that the route is not paged
 		}
-		if got.Limit <= 0 || got.Limit > size { // a service may allow less than we ask for
+		if got.Limit <= 0 || got.Limit > size { // the service may allow smaller pages only
 			got.Limit = size
 		}
 		return got, err
 	}
 }
 
-// ask calls get with the limit, and as long as that is refused with half of it.
-// It returns the size that was accepted. If none is, the error is that of the
-// first try.
+// ask calls get with the limit, and with half of it while that is refused. It returns the accepted
+// size. If all sizes are refused, the error is that of the first attempt.
 func (s *Sizes) ask(route string, limit int, get func(limit int) error) (size int, err error) {
 	size, refused := s.atMost(route, limit), 0
 	for {
@@ -76,7 +75,7 @@ func (s *Sizes) ask(route string, limit int, get func(limit int) error) (size in
 	}
 }
 
-// atMost returns the limit, or if it is known to be refused, what is accepted.
+// atMost returns the limit, or the accepted size if the limit is known to be refused.
 func (s *Sizes) atMost(route string, limit int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +92,7 @@ func (s *Sizes) accepted(route string, size int) bool {
 	return size <= s.routes[route].accepted
 }
 
-// note takes down that a size was accepted, after the refused one if there is one.
+// note records an accepted size, and the refused one before it if there is one.
 func (s *Sizes) note(route string, accepted, refused int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +100,7 @@ func (s *Sizes) note(route string, accepted, refused int) {
 	known.accepted = max(known.accepted, accepted)
 	if refused > 0 {
 		known.refused = refused
-		if known.accepted >= refused { // with smaller items
+		if known.accepted >= refused { // possible with smaller items
 			known.accepted = accepted
 		}
 	}
@@ -111,8 +110,8 @@ func (s *Sizes) note(route string, accepted, refused int) {
 	s.routes[route] = known
 }
 
-// A tooLargeError says that a page takes too much memory, though it has no more items than
-// were asked for.
+// A tooLargeError reports a page that takes too much memory, although it has no more items than
+// requested.
 type tooLargeError struct{ error }
 
 func (e *tooLargeError) Unwrap() error { return e.error }

@@ -81,7 +81,7 @@ func (l *listing) addFlags(c *cobra.Command) {
 	f.IntVar(&l.limit, "limit", 0, "show at most this `number` of assets")
 	f.StringVar(&l.sort, "sort", "", "sort by this `field`: name, size, uploaded or modified (default: the order of the service)")
 	f.BoolVar(&l.descending, "desc", false, "sort in descending order")
-	// It fails only for a switch that is not there.
+	// The error is only for a flag that does not exist.
 	_ = c.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions([]string{"name", "size", "uploaded", "modified"}, cobra.ShellCompDirectiveNoFileComp))
 }
 

@@ -188,7 +188,7 @@ func deleteEmpty(ctx context.Context, c *assets.Client, at place, ch command.Cha
 			return err
 		}
 	}
-	if err := c.DeleteFolder(ctx, at.folder.ID); !errors.Is(err, fs.ErrNotExist) { // otherwise it is deleted, perhaps by a request with a lost answer
+	if err := c.DeleteFolder(ctx, at.folder.ID); !errors.Is(err, fs.ErrNotExist) { // otherwise the folder is already deleted, possibly by a request with a lost answer
 		return err
 	}
 	return nil

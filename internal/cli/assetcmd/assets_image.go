@@ -62,7 +62,7 @@ The extension of the file selects the format, unless you give --format.
 	flags.IntVar(&r.Width, "width", 0, "width in `pixels` (default: the width of the image)")
 	flags.IntVar(&r.Height, "height", 0, "height in `pixels`; the rendition fits into width and height (default: by aspect ratio)")
 	flags.StringVar(&format, "format", "", "`format`: "+strings.Join(imageFormats(), ", ")+" (default webp)")
-	// It fails only for a switch that is not there.
+	// The error is only for a flag that does not exist.
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(imageFormats(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }

@@ -34,8 +34,8 @@ var ProgramName = sync.OnceValue(func() string {
 // PlainName is the name of this program.
 const PlainName = "assetferry"
 
-// goRun is in the path of a program that go run built: in its folder for temporary files,
-// which is gone when the program ends, or in its cache.
+// goRun matches the path of a program that go run built: in its temporary folder, which go run
+// deletes when the program ends, or in its cache.
 var goRun = regexp.MustCompile(`[/\\]go-build\d+[/\\]b\d+[/\\]exe[/\\]|[/\\][0-9a-f]{2}[/\\][0-9a-f]{64}-d[/\\]`)
 
 // IsGoRun reports whether go run built the program with this path.

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestGoRunPaths knows the programs that go run builds, the first time and from its cache.
+// The test verifies that programs that go run builds are recognised, the first time and from its
+// cache.
 func TestGoRunPaths(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/tmp/go-build2467095454/b001/exe/assetferry":                               true,
@@ -21,8 +22,8 @@ func TestGoRunPaths(t *testing.T) {
 	}
 }
 
-// TestGoRunSource finds the source in the folder of the repository and below it, and nowhere
-// else.
+// The test verifies that the source is found in the folder of the repository and below it, but not
+// in other folders.
 func TestGoRunSource(t *testing.T) {
 	root, err := filepath.Abs("../../..")
 	if err != nil {

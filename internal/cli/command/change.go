@@ -40,7 +40,7 @@ func (f *Factory) NoteDryRun(ch Change) {
 	}
 }
 
-// CanAnswer is an error if a question would have nobody to answer it.
+// CanAnswer returns an error if a change needs an answer and stdin is no terminal.
 func (f *Factory) CanAnswer(ch Change) error {
 	if ch.DryRun || ch.Yes || f.OnlyRequests() || ui.IsTerminal(f.Stdin) {
 		return nil

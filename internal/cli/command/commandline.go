@@ -27,7 +27,7 @@ func (f *Factory) Carried(command string, but []string) (flags []string) {
 	return f.CarriedBut(command, but, cmdline.OnlyHere)
 }
 
-// CarriedBut is Carried with a list of flags to leave out other than OnlyHere.
+// CarriedBut is Carried with a list of flags to omit other than OnlyHere.
 func (f *Factory) CarriedBut(command string, but, here []string) (flags []string) {
 	other, _, err := f.Called.Root().Find([]string{command})
 	if err != nil {

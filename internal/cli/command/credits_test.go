@@ -11,7 +11,8 @@ import (
 	"assetferry/internal/token"
 )
 
-// A user may be listed more than once, such as once for each model: that is all spent.
+// The test verifies that the credits of a user with several rows, such as one per model, are added
+// up.
 func TestCreditsInSeveralRows(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"environment":{"credits":9},"users":[{"userId":"a","credits":3},{"userId":"b","credits":2},{"userId":"a","credits":4}]}`)

@@ -68,7 +68,7 @@ type Factory struct {
 
 	closers   []func() error       // run at the end, last first
 	logFile   io.Closer            // closed after everything that may be logged
-	Publisher *runstatus.Publisher // nil if nobody is notified
+	Publisher *runstatus.Publisher // nil if there are neither metrics nor notifications
 	Summary   *event.Summary       // the last line of a run
 
 	Stop     chan struct{} // closed to drain

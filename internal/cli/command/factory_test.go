@@ -12,8 +12,8 @@ import (
 	"assetferry/internal/ui"
 )
 
-// TestHangup drains at the first of the hangups that a closed terminal sends, and does
-// not take the others for more.
+// The test verifies that the first SIGHUP of a closed terminal drains the command, and that later
+// ones have no effect.
 func TestHangup(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)

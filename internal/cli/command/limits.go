@@ -78,8 +78,7 @@ func (f *Factory) pauses() func(ratelimit.Pause) {
 	}
 }
 
-// ThrottledText returns how long the service slowed a run down; empty for a time that nobody
-// notices.
+// ThrottledText returns how long the service slowed a run down. It is empty for a negligible time.
 func ThrottledText(t ratelimit.Throttling, took time.Duration) string {
 	const long, short = 10 * time.Second, time.Second // a wait above long is always shown, one below short never
 	if t.Held < short || t.Held < min(long, took/10) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A name may be as long as a file system allows: the one until the file is complete is
-// longer otherwise.
+// The test verifies that a file name may be as long as the file system allows, although the name of
+// its draft is longer.
 func TestWriteNewLongName(t *testing.T) {
 	path := filepath.Join(t.TempDir(), strings.Repeat("é", 125)+".jpg")
 	if err := WriteNew(path, false, func(w io.Writer) error { _, err := io.WriteString(w, "x"); return err }); err != nil {
@@ -18,7 +18,7 @@ func TestWriteNewLongName(t *testing.T) {
 	}
 }
 
-// TestWriteNew leaves the file that was there, or none, after a failure, and no draft.
+// The test verifies that after a failure the existing file is unchanged, and that no draft is left.
 func TestWriteNew(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x")
@@ -33,7 +33,7 @@ func TestWriteNew(t *testing.T) {
 		write func(io.Writer) error
 		force bool
 		fails bool
-		want  string // in the end; empty: no file
+		want  string // content at the end; empty: no file
 	}{
 		{text("half", cut), false, true, ""},
 		{text("one", nil), false, false, "one"},
@@ -51,7 +51,7 @@ func TestWriteNew(t *testing.T) {
 			t.Errorf("in the folder: %v (%v)", entries, err)
 		}
 	}
-	// Somebody else may be faster.
+	// Another process may create the file first.
 	late := filepath.Join(dir, "late")
 	err := WriteNew(late, false, func(io.Writer) error { return os.WriteFile(late, []byte("theirs"), 0o600) })
 	if got, _ := os.ReadFile(late); err == nil || string(got) != "theirs" {

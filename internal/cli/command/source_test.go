@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Each kind of source has a name for its URL, an error that keeps a secret, and a word in
-// what a person is told who names none of them.
+// The test verifies that each kind of source has a name for its URL, an error that does not contain
+// the password, and a mention in the hint for a missing source.
 func TestKindsOfSources(t *testing.T) {
 	table, err := filepath.Abs("export.csv")
 	if err != nil {

@@ -35,7 +35,7 @@ func (f *Factory) Ping(ctx context.Context, d *Destination) (statePath string, e
 	return statePath, d.Ping(ctx)
 }
 
-// OpenState opens a state database until the end of the command. It takes over a database whose
+// OpenState opens a state database until the end of the command. It also opens a database whose
 // files another program changed, unless uploads could then create assets twice.
 func (f *Factory) OpenState(ctx context.Context, path string) (*state.Store, error) {
 	f.printRoom(path)

@@ -14,7 +14,8 @@ import (
 	"assetferry/state"
 )
 
-// The timeouts include the listing delay of a profile, unless a flag sets them.
+// The test verifies that the timeouts include the listing delay of a profile, unless a flag sets
+// them.
 func TestConfirmTimeouts(t *testing.T) {
 	for _, tt := range []struct{ given, delay, confirm, response time.Duration }{
 		{0, 0, apply.DefaultConfirmTimeout, migrate.DefaultResponseTimeout},
@@ -27,7 +28,7 @@ func TestConfirmTimeouts(t *testing.T) {
 	}
 }
 
-// A run and a plan use the profile of their destination.
+// The test verifies that a run and a plan use the profile of their destination.
 func TestConfirmTimeoutsOfAProfile(t *testing.T) {
 	store, err := state.Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"))
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A standing approval says where a source is read, also where its URL does not.
+// The test verifies that a standing approval contains where a source is read, even if its URL does
+// not.
 func TestReachingLines(t *testing.T) {
 	variables := map[string]string{}
 	f := command.New(command.Environment{Lookup: func(name string) (string, bool) { v, ok := variables[name]; return v, ok }}, false)

@@ -14,7 +14,8 @@ import (
 )
 
 // retries counts the items that another run tries again, in words: "2 failed, 1 scheduled for
-// retry". Of the failed ones, tooLong have a text that is too long: a retry does not help them.
+// retry". tooLong is the number of failed items with a text that is too long; a retry does not help
+// them.
 func retries(tallies []state.Tally, tooLong int64) string {
 	counts := map[state.ItemState]int64{state.ItemFailed: -tooLong}
 	for _, t := range tallies {

@@ -51,7 +51,7 @@ func TestNextSteps(t *testing.T) {
 	}
 }
 
-// TestNothingToDo gives no step where the remedy says that there is nothing to do.
+// The test verifies that no step is given if the remedy says that nothing can be done.
 func TestNothingToDo(t *testing.T) {
 	for reason, some := range map[migrate.Reason]bool{
 		migrate.ReasonSidecar: false, migrate.ReasonFolderMarker: false, migrate.ReasonAssetMissing: false, migrate.ReasonGracePeriod: true,

@@ -8,7 +8,7 @@ import (
 	"assetferry/state"
 )
 
-// Lists are broken between their parts, so that they fit and no part is torn apart.
+// The test verifies that lists are wrapped only between their parts.
 func TestWrapped(t *testing.T) {
 	long := strings.Repeat("x", 50)
 	for list, want := range map[string]string{

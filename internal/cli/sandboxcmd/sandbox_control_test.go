@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A sandbox on another local address of this machine can be stopped. Orders are never sent to the real
-// service.
+// The test verifies that a sandbox on another local address of this machine can be stopped, and
+// that orders are never sent to the real service.
 func TestSandboxIsOnThisMachine(t *testing.T) {
 	hosts := map[string]bool{"127.0.0.1": true, "localhost": true, "::1": true, "0.0.0.0": true, "::": true, "api.example.com": false, "192.0.2.1": false, "": false}
 	own, err := net.InterfaceAddrs()

@@ -71,11 +71,11 @@ database. Schedule never replaces a unit of another configuration.
 	flags.BoolVar(&o.ownManager, "user-unit", false, "write units for systemctl --user")
 	migratecmd.AddStayFlags(flags, &migratecmd.StayOptions{}) // refused, with the reason
 	for _, name := range slices.Concat(notScheduled, staying) {
-		// It fails only for a flag that is not there.
+		// The error is only for a flag that does not exist.
 		_ = flags.MarkHidden(name)
 	}
 	flags.BoolVar(&o.loadCredentials, "load-credential", false, "pass secrets with LoadCredential= instead of environment variables")
-	// It fails only for a switch that is not there.
+	// The error is only for a flag that does not exist.
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(scheduleFormats(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }

@@ -92,7 +92,7 @@ func eachPair(ctx context.Context, f *command.Factory, store *state.Store, limit
 			return err
 		}
 		if len(runs) == 0 {
-			continue // named once, perhaps by mistake
+			continue // named once, possibly by mistake
 		}
 		if shown++; shown > 1 {
 			f.Out.Printf("\n")

@@ -13,7 +13,8 @@ import (
 	"assetferry/state"
 )
 
-// An interrupt while the journal is looked into is one, and no error of the journal.
+// The test verifies that an interrupt during a query of the state database is reported as an
+// interrupt, and not as an error of the database.
 func TestInterruptLook(t *testing.T) {
 	store, err := state.Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"))
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A usage is documented to hold an object for the environment and an array of users. The names of
-// the fields within are guesses.
+// A usage is documented to have an object for the environment and an array of users. The names of
+// their fields are guesses.
 type usage struct {
 	Environment environmentUsage `json:"environment"`
 	Users       []userUsage      `json:"users"`
@@ -26,14 +26,14 @@ type userUsage struct {
 	Credits float64 `json:"credits"`
 }
 
-// A usageRequest asks about a period, whose names are guesses, and about users.
+// A usageRequest selects a period, with guessed field names, and users.
 type usageRequest struct {
 	From  *time.Time      `json:"from"`
 	To    *time.Time      `json:"to"`
 	Users json.RawMessage `json:"users"`
 }
 
-// getUsage adds up the credits of a period, from its beginning to before its end.
+// getUsage adds up the credits of a period, including its start and excluding its end.
 func (s *Server) getUsage(c *call) error {
 	var in usageRequest
 	if err := c.json(&in); err != nil {
@@ -66,7 +66,7 @@ func (s *Server) getUsage(c *call) error {
 	return c.Reply(http.StatusOK, u)
 }
 
-// users reads who is asked about: a list of IDs, or "*" for everybody who was active.
+// users parses the requested users: a list of IDs, or "*" for all users with activity.
 func (r usageRequest) users() (all bool, ids []string, err error) {
 	var text string
 	switch {
@@ -80,8 +80,7 @@ func (r usageRequest) users() (all bool, ids []string, err error) {
 	return false, ids, nil
 }
 
-// listed are those of the users that were asked about by ID. That those are among them who used
-// nothing is a guess.
+// listed returns the requested users. It is a guess that these include users without usage.
 func listed(active []userUsage, ids []string, omitIdle bool) []userUsage {
 	users := []userUsage{}
 	for _, id := range ids {
@@ -96,7 +95,7 @@ func listed(active []userUsage, ids []string, omitIdle bool) []userUsage {
 	return users
 }
 
-// read adds up what was used, in all and by each user who was active.
+// read adds up the usage, in total and for each user with activity.
 func (u *usage) read(tx *sql.Tx, c *call, from, to int64) error {
 	const query = "SELECT user, sum(credits) FROM calls WHERE environment = ? AND at >= ? AND at < ? GROUP BY user ORDER BY min(seq)"
 	total := int64(0)
@@ -112,7 +111,7 @@ func (u *usage) read(tx *sql.Tx, c *call, from, to int64) error {
 	return err
 }
 
-// listAllConversations is for administrators: of all users, or of one.
+// listAllConversations lists the conversations of all users, or of one, for administrators.
 func (s *Server) listAllConversations(c *call) error {
 	l := listing{
 		columns: conversationColumns, key: "created", seq: "seq", descending: true,

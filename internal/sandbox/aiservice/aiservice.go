@@ -1,16 +1,15 @@
-// Package aiservice is a stand-in of the AI content service: an http.Handler that
-// keeps conversations with their documents, files and messages, in memory or under a
-// directory, so that descriptions can be rehearsed before anything leaves for the
-// service. What it answers is made up by package answer. It is written from the
-// documented behaviour of the service and shares no code with any client. Where the
-// behaviour is not documented it takes the stricter choice, and the comment there, or
-// the table of routes, says "guess".
+// Package aiservice is a stand-in of the AI content service: an http.Handler that stores
+// conversations with their documents, files and messages, in memory or in a directory, so that
+// descriptions can be tested without the service. Package answer invents its answers. It is written
+// from the documented behaviour of the service and shares no code with any client. For undocumented
+// behaviour it takes the stricter choice, and the comment there, or the table of routes, says
+// "guess".
 //
-// A call is billed, and the message of the user is kept, in the moment in which the
-// reply begins. From then on the reply goes on to its end, whether somebody listens or
-// not, and is kept before its last event is sent.
+// A request is billed, and the message of the user is stored, when the reply begins. From then on
+// the reply continues to its end, with or without a connected client, and is stored before its last
+// event is sent.
 //
-// Knobs make the service slow, wrong or absent: see [Options] and [fault.Parse].
+// Options make the service slow, wrong or unavailable: see [Options] and [fault.Parse].
 package aiservice
 
 import (
@@ -35,48 +34,46 @@ import (
 	"assetferry/internal/sandbox/tokens"
 )
 
-// Options say what a stand-in is like. The zero value is one in memory that knows no
-// environment and so refuses every token.
+// Options configure a stand-in. The zero value is one in memory without environments, which rejects
+// every token.
 type Options struct {
-	// Dir is where everything is kept; it is created if missing. Empty keeps
-	// everything in memory.
+	// Dir is the data directory; it is created if missing. Empty means in memory.
 	Dir string
-	// Environments are those that tokens may name in aud. Each is isolated, and an
+	// Environments are the environments that tokens may name in aud. Each is isolated, and an
 	// organisation of its own.
 	Environments []tokens.Environment
-	// Latency is waited before every request is handled.
+	// Latency is the delay before every request.
 	Latency time.Duration
-	// EventInterval is waited between two events of a stream.
+	// EventInterval is the delay between two events of a stream.
 	EventInterval time.Duration
-	// Faults are asked in order; the first that fires decides.
+	// Faults are checked in order; the first one that applies is used.
 	Faults []fault.Rule
-	// Limits are enforced; default none.
+	// Limits are the rate limits; default none.
 	Limits Limits
-	// Credits is the allowance of each environment; 0 has no end.
+	// Credits is the allowance of each environment; 0 is unlimited.
 	Credits float64
-	// OnPremises leaves out what only the hosted service has: billing and limits.
+	// OnPremises disables billing and limits, which only the hosted service has.
 	OnPremises bool
-	// RefuseAdmin has ai:admin grant nothing, which one source says of installations
-	// on premises, and another one does not.
+	// RefuseAdmin makes ai:admin grant nothing, as one source says of installations on premises;
+	// another one does not.
 	RefuseAdmin bool
-	// Models are those on offer; default [DefaultModels].
+	// Models are the available models; default [DefaultModels].
 	Models []Model
-	// TokenAge is the oldest iat of a token accepted; default 24 h, as a sibling of
-	// the service has it.
+	// TokenAge is the maximum age of a token by iat; default 24 h, as for a sibling of the service.
 	TokenAge time.Duration
-	// Profile says what the stand-in does where the documentation is silent.
+	// Profile selects undocumented behaviour.
 	Profile Profile
-	// NoDone leaves out the event that ends a stream, as some versions do.
+	// NoDone omits the event that ends a stream, as some versions do.
 	NoDone bool
-	// FetchFrom are the network addresses (host:port) that web pages and pictures are fetched
-	// from, besides those of this machine. Everything else is refused, so that nobody
-	// can reach through the stand-in what only its machine can reach.
+	// FetchFrom are the network addresses (host:port) from which web pages and images are fetched,
+	// besides this machine. All others are refused, so that clients cannot reach through the
+	// stand-in what only its machine can reach.
 	FetchFrom []string
-	// FetchAnywhere lifts that.
+	// FetchAnywhere permits all network addresses.
 	FetchAnywhere bool
-	// Log receives what goes wrong inside; default is nowhere.
+	// Log receives internal errors; nil discards them.
 	Log *slog.Logger
-	// Now is the clock; default time.Now.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
@@ -85,7 +82,7 @@ type Server struct {
 	options Options
 	tokens  tokenRules
 	routes  []route
-	router  standin.Router // by the index of the route
+	router  standin.Router // by index of the route
 	faults  *fault.Set
 	stats   *standin.Stats
 	limits  *limiter
@@ -93,16 +90,16 @@ type Server struct {
 	deleted graveyard
 	store   *store
 	started time.Time
-	lock    *filelock.Lock // nil: in memory
+	lock    *filelock.Lock // nil in memory
 
-	closing context.Context // ends when replies must not wait any more
+	closing context.Context // ends when replies must no longer wait
 	hurry   context.CancelFunc
 	replies replies
 	closed  atomic.Bool
 }
 
-// New starts a stand-in. If another one uses the directory, the error is
-// [datadir.ErrInUse]. Close must be called.
+// New starts a stand-in. If another one uses the directory, the error is [datadir.ErrInUse]. The
+// caller must call Close.
 func New(o Options) (*Server, error) {
 	o.TokenAge = cmp.Or(o.TokenAge, 24*time.Hour)
 	if o.Log == nil {
@@ -127,7 +124,7 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// open checks the options and takes hold of the storage.
+// open checks the options and opens the storage.
 func (s *Server) open() (err error) {
 	names := named(s.routes)
 	s.router = standin.NewRouter(names)
@@ -159,8 +156,8 @@ func (s *Server) open() (err error) {
 	return err
 }
 
-// Close ends the stand-in, after the replies that are under way. Requests still
-// running fail; stop the HTTP server first.
+// Close ends the stand-in after the current replies. Requests in progress fail, so stop the HTTP
+// server first.
 func (s *Server) Close() error {
 	if s.closed.Swap(true) {
 		return nil
@@ -173,7 +170,7 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// release gives back what open took, as far as it came.
+// release closes all resources that open has opened.
 func (s *Server) release() error {
 	var errs []error
 	if s.store != nil {
@@ -185,8 +182,8 @@ func (s *Server) release() error {
 	return errors.Join(errs...)
 }
 
-// Serve answers on a listener until the context ends, then lets running requests
-// finish for a while. It closes the listener, not the server's storage.
+// Serve serves on a listener until the context ends, and then gives requests in progress some time.
+// It closes the listener, but not the storage.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err := standin.Serve(ctx, l, s, s.options.Log, nil); err != nil {
 		return fmt.Errorf("the AI sandbox: %w", err)
@@ -194,7 +191,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set(standin.MarkHeader, "assetferry")
 	switch {
@@ -206,10 +203,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// now is the server's clock, in the precision that the service shows.
+// now returns the time of the server, in the resolution of the service.
 func (s *Server) now() time.Time { return s.options.Now().UTC().Truncate(time.Millisecond) }
 
-// model finds a model that can still be used.
+// model returns a model that is not removed.
 func (s *Server) model(id string) (Model, bool) {
 	i := slices.IndexFunc(s.options.Models, func(m Model) bool { return m.ID == id })
 	if i < 0 || s.options.Models[i].isRemoved(s.now()) {
@@ -218,7 +215,7 @@ func (s *Server) model(id string) (Model, bool) {
 	return s.options.Models[i], true
 }
 
-// replies are those under way, by conversation.
+// replies records the replies in progress, by conversation.
 type replies struct {
 	mu      sync.Mutex
 	running map[int64]bool
@@ -226,8 +223,7 @@ type replies struct {
 	closed  bool
 }
 
-// begin reports false if a reply is under way in the conversation already, or if the
-// server is being closed.
+// begin reports false if the conversation has a reply in progress, or if the server is closing.
 func (r *replies) begin(conversation int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -249,7 +245,7 @@ func (r *replies) finish(conversation int64) {
 	r.all.Done()
 }
 
-// end waits for those that are under way, and lets no other begin.
+// end waits for the replies in progress, and refuses new ones.
 func (r *replies) end() {
 	r.mu.Lock()
 	r.closed = true
@@ -257,7 +253,7 @@ func (r *replies) end() {
 	r.all.Wait()
 }
 
-// bearer is the token in a header, whatever the case of the scheme.
+// bearer returns the token in a header. The scheme may have any case.
 func bearer(header string) (string, bool) {
 	const scheme = "bearer "
 	if len(header) < len(scheme) || !strings.EqualFold(header[:len(scheme)], scheme) {

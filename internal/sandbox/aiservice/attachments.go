@@ -11,7 +11,7 @@ import (
 	"assetferry/internal/sandbox/standin"
 )
 
-// The kinds of what can hang on a conversation.
+// The kinds of attachments of a conversation.
 const (
 	aDocument    = "document"
 	aFile        = "file"
@@ -22,7 +22,7 @@ const (
 type attachment struct {
 	kind, id, name, mediaType, url string
 	pages                          int
-	details                        json.RawMessage // as the client gave them
+	details                        json.RawMessage // as sent by the client
 	data                           []byte
 }
 
@@ -30,7 +30,7 @@ func (a attachment) forAnswer() answer.Attachment {
 	return answer.Attachment{Name: a.name, Type: a.mediaType, Data: a.data}
 }
 
-// newID gives 21 characters, as the service does.
+// newID returns 21 characters, as in IDs of the service.
 func newID() string { return rand.Text()[:21] }
 
 func insertAttachment(tx *sql.Tx, conversation int64, a attachment) error {
@@ -63,8 +63,7 @@ func selectAttachment(tx *sql.Tx, conversation int64, kind, id string) (attachme
 	return a, err
 }
 
-// attach adds attachments to the conversation that the path names, if check has nothing
-// against it.
+// attach adds attachments to the conversation in the path, if check returns no error.
 func (s *Server) attach(c *call, check func(*sql.Tx, conversation) error, all ...attachment) error {
 	return s.store.do(func(tx *sql.Tx) error {
 		v, err := c.conversation(tx)
@@ -85,7 +84,7 @@ func (s *Server) attach(c *call, check func(*sql.Tx, conversation) error, all ..
 	})
 }
 
-// listAttachments lists those of a kind, the oldest first.
+// listAttachments lists the attachments of a kind, oldest first.
 func (s *Server) listAttachments(c *call, kind string, view func(attachment) map[string]any) error {
 	var p page[map[string]any]
 	err := s.store.do(func(tx *sql.Tx) error {
@@ -142,7 +141,7 @@ func (s *Server) deleteAttachment(c *call, kind string) error {
 	return c.Done()
 }
 
-// attributes must be an object, if there are any.
+// attributes checks that attributes, if any, are an object.
 func attributes(raw json.RawMessage) (json.RawMessage, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil

@@ -6,14 +6,14 @@ import (
 	"net/http"
 )
 
-// A bill is what a call costs.
+// A bill is the cost of a request.
 type bill struct {
 	route, model string
-	tokens       int // of the input, weighted
+	tokens       int // weighted input tokens
 	searches     int
 }
 
-// newBill weighs the tokens.
+// newBill returns a bill with tokens weighted by the model.
 func newBill(c *call, m Model, tokens, searches int) bill {
 	return bill{c.route.pattern, m.ID, int(math.Ceil(float64(tokens) * m.weight())), searches}
 }
@@ -22,12 +22,12 @@ func (b bill) cost() cost {
 	return cost{llmRequests: 1, webSearches: b.searches, inputTokens: b.tokens}
 }
 
-// thousandths of credits: one for a call, and one for every thousand tokens. How the
-// service counts is not known.
+// thousandths returns the cost in thousandths of credits: a credit for the request, and one for
+// every thousand tokens. The counting of the service is unknown.
 func (b bill) thousandths() int64 { return 1000 + int64(b.tokens) }
 
-// charge refuses a call for which there are no credits left, or lets the limits
-// refuse it; else it is billed, together with what do keeps.
+// charge refuses a request without remaining credits or beyond the limits. Otherwise it bills the
+// request, in one transaction with do.
 func (s *Server) charge(c *call, b bill, do func(*sql.Tx) error) error {
 	return s.store.do(func(tx *sql.Tx) error {
 		if err := s.checkCredits(tx, c.who.environment); err != nil {
@@ -47,8 +47,8 @@ func (s *Server) charge(c *call, b bill, do func(*sql.Tx) error) error {
 	})
 }
 
-// checkCredits refuses once the allowance is used up; the last call may go beyond it.
-// Status and code are guesses.
+// checkCredits refuses requests once the allowance is used up; the last one may exceed it. Status
+// and code are guesses.
 func (s *Server) checkCredits(tx *sql.Tx, environment string) error {
 	if s.options.Credits <= 0 || s.options.OnPremises {
 		return nil

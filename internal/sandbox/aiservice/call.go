@@ -15,18 +15,18 @@ import (
 	"assetferry/internal/sandbox/standin"
 )
 
-// maxJSON is the longest JSON body read; a guess. Documents may hold pictures.
+// maxJSON is the maximum length of a JSON body; a guess. Documents may contain images.
 const maxJSON = 32 << 20
 
-// A call is one request on its way through the server.
+// A call is a request with its response.
 type call struct {
 	*standin.Exchange
 	server *Server
 	route  route
-	args   []string // values of the wildcards in the route's pattern
+	args   []string // values of the wildcards in the pattern
 	query  url.Values
-	who    identity   // whom the token names, if the route needs one
-	fault  fault.Rule // what is wrong with the stream of the answer
+	who    identity   // from the token, if the route requires one
+	fault  fault.Rule // fault of the streamed response
 }
 
 func newCall(s *Server, w http.ResponseWriter, r *http.Request) *call {
@@ -39,11 +39,11 @@ func newCall(s *Server, w http.ResponseWriter, r *http.Request) *call {
 	return &call{Exchange: x, server: s, route: rt, args: args, query: r.URL.Query()}
 }
 
-// serve takes a call through latency, faults, token and handler.
+// serve applies latency, faults, token check and handler to a call.
 func (s *Server) serve(c *call) {
 	rule, fired := s.faults.Next(fault.Route{Method: c.R.Method, Pattern: c.route.pattern, Streams: c.route.streams})
 	wait := s.options.Latency
-	if fired && rule.Stream != fault.Slow { // there it is between the events
+	if fired && rule.Stream != fault.Slow { // its delay is between the events
 		wait += rule.Delay
 	}
 	if !standin.Pause(c.R.Context(), wait) {
@@ -59,7 +59,7 @@ func (s *Server) serve(c *call) {
 	})
 }
 
-// codeOf is the code of a fault, which should look like the real refusal.
+// codeOf returns the code for a fault, like that of a real error.
 func codeOf(status int) string {
 	switch status {
 	case http.StatusUnauthorized:
@@ -76,7 +76,7 @@ func codeOf(status int) string {
 	return strings.ReplaceAll(strings.ToLower(http.StatusText(status)), " ", "-")
 }
 
-// handle runs the handler of the route and turns its error into an answer.
+// handle executes the handler of the route and converts its error to a response.
 func (s *Server) handle(c *call) {
 	err := s.admit(c)
 	if err == nil {
@@ -86,7 +86,7 @@ func (s *Server) handle(c *call) {
 		return
 	}
 	if c.Body.IsCut() {
-		c.Abort() // nobody is left to answer
+		c.Abort() // the client has disconnected
 	}
 	p, ok := errors.AsType[*problem](err)
 	if !ok {
@@ -100,7 +100,7 @@ func (s *Server) handle(c *call) {
 	c.problem(p)
 }
 
-// admit checks the token where the route needs one, and its scopes.
+// admit checks the token and its scopes if the route requires them.
 func (s *Server) admit(c *call) (err error) {
 	if c.route.open {
 		return nil
@@ -114,14 +114,14 @@ func (s *Server) admit(c *call) (err error) {
 	return c.who.need(c.route.needs(c.args))
 }
 
-// problem answers with a refusal, after reading what the client still sends.
+// problem responds with an error, after reading the rest of the request.
 func (c *call) problem(p *problem) {
 	c.Drain()
 	_ = c.Reply(p.status, p.body())
 }
 
-// json reads the body as one JSON value. Fields that are not known are refused, so
-// that a slip in a name does not look like success: a guess.
+// json decodes the body as one JSON value. Unknown fields are refused, so that a misspelled name
+// does not look like success: a guess.
 func (c *call) json(v any) error {
 	data, err := io.ReadAll(io.LimitReader(c.Body, maxJSON+1))
 	if err != nil {
@@ -136,7 +136,7 @@ func (c *call) json(v any) error {
 	return strictly(data, v)
 }
 
-// strictly reads one JSON value and nothing else.
+// strictly decodes a single JSON value.
 func strictly(data []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()

@@ -8,7 +8,7 @@ import (
 	"assetferry/internal/sandbox/answer"
 )
 
-// A transformation is what actions and reviews are asked for: they keep nothing.
+// A transformation is the body of an action or a review, which store nothing.
 type transformation struct {
 	Content      []contentItem     `json:"content"`
 	Args         map[string]string `json:"args"`
@@ -19,7 +19,7 @@ type transformation struct {
 	knowledge
 }
 
-// toneNames are of both kinds, from two sources that do not agree on them.
+// toneNames returns the names of both lists, from two sources that differ.
 func toneNames() []string {
 	return []string{"make-longer", "make-shorter", "make-tone-casual", "make-tone-confident", "make-tone-direct",
 		"make-tone-formal", "make-tone-friendly", "make-tone-professional", "translate"}
@@ -33,8 +33,8 @@ func reviewNames() []string {
 	return append(toneNames(), "clarity", "correctness", "readability")
 }
 
-// transformation reads what is asked for. A system one has a name, which must be known,
-// and a model of its own; a custom one has a prompt and names its model.
+// transformation decodes the body. A system action or review has a known name and its own model; a
+// custom one has a prompt and names its model.
 func (s *Server) transformation(c *call, what string, known []string) (in transformation, m Model, err error) {
 	if known != nil && !slices.Contains(known, c.args[0]) {
 		return in, m, notFound(what, c.args[0])
@@ -67,7 +67,7 @@ func (s *Server) transformation(c *call, what string, known []string) (in transf
 	return in, m, flagged(answer.Moderate(in.prompt() + "\n" + in.text()))
 }
 
-// prompt is the one of a custom call; that of a system one is empty.
+// prompt returns the prompt of a custom request; "" for a system one.
 func (t *transformation) prompt() string {
 	if t.Model == "" {
 		return ""
@@ -100,19 +100,19 @@ func (t transformation) check(isSystem, isTranslation bool) error {
 	return wrong.err()
 }
 
-// text is all that is to be transformed.
+// text returns the complete text to transform.
 func (t transformation) text() string { return strings.Join(ofType(t.Content, "text"), "\n") }
 
 func (t transformation) tokens() int {
 	return answer.Tokens(t.Prompt+t.text()+t.knowledge.text(), t.files)
 }
 
-// sayCall answers a call with events, of which it makes the first and the last.
+// sayCall responds with events, and adds the first and the last one.
 func (s *Server) sayCall(c *call, metadata string, all ...event) error {
 	all = append([]event{{metadata, fields{"callId": newID()}}}, all...)
 	all = s.ended(c, all, fields{"message": "The provider failed, as requested from the sandbox.", "retryable": true})
 	kept := make(chan struct{})
-	close(kept) // nothing is
+	close(kept) // nothing is stored
 	return c.stream(all, kept)
 }
 
@@ -124,7 +124,7 @@ func (s *Server) callAction(c *call) error {
 	return s.act(c, m, in, "html", in.style().Act(c.args[0], in.Args, in.text()))
 }
 
-// callCustomAction answers in HTML unless told otherwise: a guess.
+// callCustomAction responds with HTML by default: a guess.
 func (s *Server) callCustomAction(c *call) error {
 	in, m, err := s.transformation(c, "action", nil)
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *Server) callCustomAction(c *call) error {
 	return s.act(c, m, in, format, in.style().ActCustom(in.prompt(), in.text(), format))
 }
 
-// act answers in pieces of one modification; plain text comes as such: a guess.
+// act responds with parts of one modification; plain text is sent as text: a guess.
 func (s *Server) act(c *call, m Model, in transformation, format, text string) error {
 	if err := s.charge(c, newBill(c, m, in.tokens(), 0), nil); err != nil {
 		return err
@@ -170,8 +170,8 @@ func (s *Server) callCustomReview(c *call) error {
 	return s.review(c, m, in, in.style().ReviewCustom(in.prompt(), in.text()))
 }
 
-// review answers with suggestions in pieces, for those elements that would change. The
-// fields of an event are guesses, but for data-id being what it hangs on.
+// review responds with parts of suggestions for the elements that would change. The fields of an
+// event are guesses, except that data-id identifies the element.
 func (s *Server) review(c *call, m Model, in transformation, suggestions []answer.Suggestion) error {
 	if len(ofType(in.Content, "text")) != 1 {
 		return malformed("content", "must be the whole document as one text")
@@ -191,7 +191,7 @@ func (s *Server) review(c *call, m Model, in transformation, suggestions []answe
 	return s.sayCall(c, "review-metadata", all...)
 }
 
-// A processing is what Document Processing is asked for.
+// A processing is the body of a Document Processing request.
 type processing struct {
 	Content []contentItem `json:"content"`
 	Prompt  string        `json:"prompt"`
@@ -204,8 +204,8 @@ type processed struct {
 	Summary  string `json:"summary"`
 }
 
-// process reads and checks what is asked for, bills it, and carries it out. Pictures
-// that cannot be had stay as they are.
+// process decodes, checks, bills and executes the request. Images that are not available stay
+// unchanged.
 func (s *Server) process(c *call) ([]answer.Processed, error) {
 	var in processing
 	if err := c.json(&in); err != nil {
@@ -239,7 +239,8 @@ func (s *Server) process(c *call) ([]answer.Processed, error) {
 	return k.style().Process(in.Prompt, documents, s.pictures(c, in.headers)), nil
 }
 
-// pictures fetches those that documents refer to, with the headers for their URLs.
+// pictures returns a function that fetches the images of documents, with the headers for their
+// URLs.
 func (s *Server) pictures(c *call, headers func(url string) http.Header) func(url string) ([]byte, error) {
 	return func(url string) ([]byte, error) {
 		f, err := s.fetcher.fetch(c.R.Context(), url, headers(url))
@@ -257,7 +258,7 @@ func (p processing) check() error {
 	return wrong.err()
 }
 
-// processDocuments answers with the documents and what changed in each, in their order.
+// processDocuments responds with the documents and their changes, in order.
 func (s *Server) processDocuments(c *call) error {
 	done, err := s.process(c)
 	if err != nil {
@@ -270,7 +271,7 @@ func (s *Server) processDocuments(c *call) error {
 	return c.Reply(http.StatusOK, map[string]any{"documents": all})
 }
 
-// streamDocuments answers the same in pieces. Its path and its events are guesses.
+// streamDocuments responds with the same in parts. Its path and its events are guesses.
 func (s *Server) streamDocuments(c *call) error {
 	done, err := s.process(c)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"assetferry/internal/sandbox/aiservice/aiservicetest"
 )
 
-// A client is a user of a stand-in, on the wire.
+// A client is a user who sends requests to a stand-in.
 type client struct {
 	testing.TB
 	aiservicetest.Running
@@ -35,14 +35,14 @@ func start(t testing.TB, o aiservice.Options) *client {
 	return (&client{TB: t, Running: r}).as("tester", "ai:admin")
 }
 
-// as is the client of another user, or with other permissions.
+// as returns a client of another user, or with other permissions.
 func (c *client) as(user string, permissions ...string) *client {
 	other := *c
 	other.token = aiservicetest.Sign(c.Environment.AccessKey, aiservicetest.Claims(c.Environment, user, permissions...))
 	return &other
 }
 
-// An answer is what came back.
+// An answered is a complete response.
 type answered struct {
 	status int
 	header http.Header
@@ -58,7 +58,7 @@ func (a answered) json(t testing.TB) map[string]any {
 	return v
 }
 
-// send sends a request; the error is that of a connection that was cut.
+// send sends a request; the error is that of a closed connection.
 func (c *client) send(method, path, contentType string, body io.Reader) (answered, error) {
 	c.Helper()
 	r, err := http.NewRequestWithContext(c.Context(), method, c.URL+path, body)
@@ -78,7 +78,7 @@ func (c *client) send(method, path, contentType string, body io.Reader) (answere
 	return answered{response.StatusCode, response.Header, string(b)}, err
 }
 
-// try sends JSON and gives whatever comes back. The body is JSON already if it is a text.
+// try sends JSON and returns any response. A body that is a text is already JSON.
 func (c *client) try(method, path string, body any) answered {
 	c.Helper()
 	text, ok := body.(string)
@@ -96,7 +96,7 @@ func (c *client) try(method, path string, body any) answered {
 	return a
 }
 
-// must sends JSON and gives the JSON of an answer that must be a success.
+// must sends JSON and returns the JSON of a successful response.
 func (c *client) must(method, path string, body any) map[string]any {
 	c.Helper()
 	a := c.try(method, path, body)
@@ -109,7 +109,7 @@ func (c *client) must(method, path string, body any) map[string]any {
 	return a.json(c)
 }
 
-// refused sends JSON and wants a refusal of a status and a code, whose data it gives.
+// refused sends JSON, verifies the status and the code of the error, and returns its data.
 func (c *client) refused(method, path string, body any, status int, code string) map[string]any {
 	c.Helper()
 	return c.wantRefusal(method+" "+path, c.try(method, path, body), status, code)
@@ -131,7 +131,7 @@ func (c *client) conversation(id string) string {
 	return "/v1/conversations/" + id
 }
 
-// upload sends a file and gives what comes back.
+// upload uploads a file and returns the response.
 func (c *client) upload(path, name, contentType string, data []byte, attributes string) answered {
 	c.Helper()
 	var b bytes.Buffer
@@ -158,7 +158,7 @@ func (c *client) upload(path, name, contentType string, data []byte, attributes 
 	return a
 }
 
-// file uploads a file that must be taken, and gives its ID.
+// file uploads a file that must be accepted, and returns its ID.
 func (c *client) file(conversation, name, contentType string, data []byte) string {
 	c.Helper()
 	a := c.upload(conversation+"/files", name, contentType, data, "")
@@ -168,14 +168,14 @@ func (c *client) file(conversation, name, contentType string, data []byte) strin
 	return a.json(c)["id"].(string)
 }
 
-// An event is one of a stream.
+// An event is an event of a stream.
 type event struct {
 	name string
 	data map[string]any
 }
 
-// stream sends a request that is answered with events. The error is that of a stream
-// that was cut.
+// stream sends a request and returns the events of its response. The error is that of an
+// interrupted stream.
 func (c *client) stream(path string, body any) ([]event, error) {
 	c.Helper()
 	b, err := json.Marshal(body)
@@ -210,7 +210,7 @@ func events(t testing.TB, text string) (all []event) {
 	return all
 }
 
-// say sends a message to a conversation and gives the events of the reply.
+// say sends a message to a conversation and returns the events of the reply.
 func (c *client) say(conversation string, message map[string]any) []event {
 	c.Helper()
 	if message["model"] == nil {
@@ -223,7 +223,7 @@ func (c *client) say(conversation string, message map[string]any) []event {
 	return all
 }
 
-// names are those of events, each once for those that follow each other.
+// names returns the names of events, with repetitions in sequence merged.
 func names(all []event) (list []string) {
 	for _, e := range all {
 		if len(list) == 0 || list[len(list)-1] != e.name {
@@ -233,7 +233,7 @@ func names(all []event) (list []string) {
 	return list
 }
 
-// text joins the pieces of a text.
+// text joins the parts of a text.
 func text(all []event, name string) string {
 	var b strings.Builder
 	for _, e := range all {
@@ -244,13 +244,13 @@ func text(all []event, name string) string {
 	return b.String()
 }
 
-// items are those of a list.
+// items returns the items of a list.
 func (c *client) items(path string) []any {
 	c.Helper()
 	return c.must("GET", path, nil)["items"].([]any)
 }
 
-// column is a field of every item.
+// column returns a field of every item.
 func column(items []any, field string) (all []string) {
 	for _, i := range items {
 		all = append(all, fmt.Sprint(i.(map[string]any)[field]))
@@ -258,7 +258,7 @@ func column(items []any, field string) (all []string) {
 	return all
 }
 
-// picture is a PNG of one colour.
+// picture returns a PNG of one colour.
 func picture(t testing.TB, width, height int) []byte {
 	t.Helper()
 	m := image.NewNRGBA(image.Rect(0, 0, width, height))
@@ -274,7 +274,7 @@ func picture(t testing.TB, width, height int) []byte {
 	return b.Bytes()
 }
 
-// mustList reads a JSON array.
+// mustList decodes a JSON array.
 func mustList(t testing.TB, text string) (all []any) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(text), &all); err != nil {
@@ -283,13 +283,13 @@ func mustList(t testing.TB, text string) (all []any) {
 	return all
 }
 
-// A timed answer came without a connection.
+// A timed is a response in fake time, without a connection.
 type timed struct {
 	text string
 	took time.Duration
 }
 
-// inProcess starts a stand-in, calls an action so often, and gives the last answer.
+// inProcess starts a stand-in, calls an action several times, and returns the last response.
 func inProcess(t *testing.T, o aiservice.Options, times int) (last timed) {
 	t.Helper()
 	s, err := aiservice.New(o)

@@ -8,7 +8,7 @@ import (
 	"path"
 )
 
-// A contextFile is one of a context.
+// A contextFile is a file of a context.
 type contextFile struct {
 	id, name, mediaType string
 	data                []byte
@@ -47,7 +47,7 @@ func (s *Server) uploadContextFile(c *call) error {
 	return s.keepContextFile(c, u)
 }
 
-// fetchContextFile takes a file from the web; without a name it has that of its URL.
+// fetchContextFile adds a file from the web; the default name is that of its URL.
 func (s *Server) fetchContextFile(c *call) error {
 	var in struct {
 		URL  string `json:"url"`
@@ -118,7 +118,7 @@ func (s *Server) getContextFile(c *call) error {
 
 func (s *Server) deleteContextFile(c *call) error { return deleteOf(c, "context_files", "file") }
 
-// listOf lists what a context has in a table, the oldest first.
+// listOf lists the rows of a context in a table, oldest first.
 func listOf[T any](c *call, table, columns string, read func(scan) (T, error)) error {
 	var p page[T]
 	err := c.server.store.do(func(tx *sql.Tx) error {
@@ -135,7 +135,7 @@ func listOf[T any](c *call, table, columns string, read func(scan) (T, error)) e
 	return c.Reply(http.StatusOK, p)
 }
 
-// deleteOf deletes what the path names and a context has in a table.
+// deleteOf deletes the row in the path from a table of the context.
 func deleteOf(c *call, table, what string) error {
 	err := c.server.store.do(func(tx *sql.Tx) error {
 		v, err := c.context(tx)

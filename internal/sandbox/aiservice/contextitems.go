@@ -10,16 +10,15 @@ import (
 	"assetferry/internal/sandbox/answer"
 )
 
-// The public documentation of the context library says: a request of any family refers to a
-// context, or to one of its prompts or files, by an item of its content; {id} alone stands for
-// all of its prompts and files. The request keeps the reference only. On every call the service
-// adds the prompts to the instructions and attaches the files for the model to read. A context
-// can also be set to apply to a feature by itself. The prompt of a custom action or review may
-// be left out where a context takes its place.
+// The documentation of the context library says: a request of any kind refers to a context, or to
+// one of its prompts or files, by an item of its content; {id} alone means all prompts and files.
+// The request only stores the reference. For every call, the service adds the prompts to the
+// instructions and attaches the files for the model. A context can also apply to a feature
+// automatically. The prompt of a custom action or review is optional with a context.
 
 const aContext = "context"
 
-// features are those to which contexts can apply by themselves. Their names are guesses.
+// The features to which contexts can apply automatically. Their names are guesses.
 const (
 	featureConversations = "conversations"
 	featureActions       = "actions"
@@ -31,15 +30,15 @@ func features() []string {
 	return []string{featureConversations, featureActions, featureReviews, featureDocuments}
 }
 
-// Knowledge is what contexts add to a request.
+// knowledge is the input that contexts add to a request.
 type knowledge struct {
 	instructions []string
 	files        []answer.Attachment
-	taken        map[string]bool // by kind and id: several items may refer to the same thing
+	taken        map[string]bool // by kind and ID, because several items may refer to the same part
 }
 
-// know reads the contexts that the content of a request refers to, and those that apply to a
-// feature by themselves.
+// know reads the contexts in the content of a request, and those that apply to a feature
+// automatically.
 func (s *Server) know(c *call, feature string, content []contentItem) (k knowledge, named bool, err error) {
 	err = s.store.do(func(tx *sql.Tx) error {
 		for _, item := range content {
@@ -56,13 +55,13 @@ func (s *Server) know(c *call, feature string, content []contentItem) (k knowled
 	return k, named, err
 }
 
-// hasContext reports whether content refers to one.
+// hasContext reports whether content refers to a context.
 func hasContext(content []contentItem) bool {
 	return slices.ContainsFunc(content, func(i contentItem) bool { return i.Type == aContext })
 }
 
-// permitContexts refuses a token that may not use those that content refers to. What applies
-// by itself takes no scope.
+// permitContexts refuses a token without permission for the contexts in the content. Automatic
+// contexts need no scope.
 func (c *call) permitContexts(content []contentItem) error {
 	if !hasContext(content) {
 		return nil
@@ -70,7 +69,7 @@ func (c *call) permitContexts(content []contentItem) error {
 	return c.who.need([]string{readContexts})
 }
 
-// add adds what an item refers to in a context: a file, a prompt, or all of it.
+// add adds the part of a context that an item refers to: a file, a prompt, or everything.
 func (k *knowledge) add(tx *sql.Tx, environment string, item contentItem) error {
 	v, err := selectContext(tx, environment, item.ID)
 	switch {
@@ -113,7 +112,7 @@ func (k *knowledge) addWhole(tx *sql.Tx, v contextRow) error {
 	})
 }
 
-// addAutomatic adds the contexts that apply to a feature by themselves.
+// addAutomatic adds the contexts that apply to a feature automatically.
 func (k *knowledge) addAutomatic(tx *sql.Tx, environment, feature string) error {
 	var found []contextRow
 	err := rows(tx, "SELECT "+contextColumns+" FROM contexts WHERE environment = ? ORDER BY seq", []any{environment}, func(s scan) error {
@@ -134,8 +133,8 @@ func (k *knowledge) addAutomatic(tx *sql.Tx, environment, feature string) error 
 	return nil
 }
 
-// addReferred adds what the messages of a conversation refer to: each call reads it anew. What
-// has been deleted since is left out.
+// addReferred adds the contexts in the messages of a conversation. Each call reads them again.
+// Deleted ones are omitted.
 func (k *knowledge) addReferred(tx *sql.Tx, environment string, v conversation) error {
 	const query = `SELECT part.value ->> '$.id', coalesce(part.value ->> '$.fileId', ''), coalesce(part.value ->> '$.promptId', '')
 		FROM messages, json_each(messages.body, '$.content') AS part
@@ -171,7 +170,7 @@ func (k *knowledge) addFile(f contextFile) {
 	}
 }
 
-// isNew reports whether something was not added before, and notes that it is now.
+// isNew reports whether a part was not added before, and records it.
 func (k *knowledge) isNew(kind, id string) bool {
 	name := kind + " " + id
 	if k.taken[name] {
@@ -184,7 +183,7 @@ func (k *knowledge) isNew(kind, id string) bool {
 	return true
 }
 
-// promptOr is the prompt of a request, or else what the contexts say.
+// promptOr returns the prompt of a request, or else the text of the contexts.
 func (k *knowledge) promptOr(prompt string) string {
 	if strings.TrimSpace(prompt) != "" {
 		return prompt
@@ -192,10 +191,10 @@ func (k *knowledge) promptOr(prompt string) string {
 	return strings.Join(k.instructions, "\n\n")
 }
 
-// text is all that the instructions say.
+// text returns all instructions.
 func (k *knowledge) text() string { return strings.Join(k.instructions, "\n") }
 
-// style is what the contexts say of how texts are written.
+// style returns the house style in the contexts.
 func (k *knowledge) style() answer.Style {
 	texts := slices.Clone(k.instructions)
 	for _, f := range k.files {
@@ -206,7 +205,7 @@ func (k *knowledge) style() answer.Style {
 	return answer.StyleOf(texts)
 }
 
-// checkAs notes what is wrong with an item of content whose other items are of one type.
+// checkAs records mistakes in an item of content that must be of one type, or a context.
 func (i contentItem) checkAs(kind, path string, wrong *issues) {
 	switch i.Type {
 	case kind:
@@ -218,7 +217,7 @@ func (i contentItem) checkAs(kind, path string, wrong *issues) {
 	}
 }
 
-// checkContent notes what is wrong with content that holds items of one type, and contexts.
+// checkContent records mistakes in content with items of one type and contexts.
 func checkContent(content []contentItem, kind string, most int, wrong *issues) {
 	n := len(ofType(content, kind))
 	if n == 0 || n > most {
@@ -229,7 +228,7 @@ func checkContent(content []contentItem, kind string, most int, wrong *issues) {
 	}
 }
 
-// numbered says how many items there must be.
+// numbered describes the required number of items.
 func numbered(kind string, most int) string {
 	if most == maxContent {
 		return "a " + kind
@@ -237,7 +236,7 @@ func numbered(kind string, most int) string {
 	return fmt.Sprintf("1 to %d %ss", most, kind)
 }
 
-// ofType are the contents of the items of one type.
+// ofType returns the contents of the items of one type.
 func ofType(content []contentItem, kind string) (all []string) {
 	for _, item := range content {
 		if item.Type == kind {

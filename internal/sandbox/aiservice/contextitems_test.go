@@ -9,7 +9,7 @@ import (
 	"assetferry/internal/sandbox/aiservice"
 )
 
-// A style is a context with a prompt and a file, each of which says how texts begin.
+// A style is a context with a prompt and a file, each of which sets the beginning of texts.
 type style struct {
 	id, prompt, file any
 	path             string // for administrators
@@ -25,7 +25,7 @@ func (c *client) style(features ...string) style {
 	return s
 }
 
-// answersOf has each family write something, with these items in its content.
+// answersOf returns a text from each family of requests, with these items in the content.
 func answersOf(c *client, conversation string, items ...map[string]any) map[string]string {
 	c.Helper()
 	content := func(kind, text string) []any {
@@ -82,7 +82,8 @@ func TestContextsInEveryFamily(t *testing.T) {
 	}
 }
 
-// A request stores the reference only: what a context says is read on every call.
+// The test verifies that a request only stores the reference, and that contexts are read for every
+// call.
 func TestContextsAreReadOnEveryCall(t *testing.T) {
 	c := start(t, aiservice.Options{})
 	s := c.style()
@@ -119,7 +120,7 @@ func TestAutomaticContexts(t *testing.T) {
 	}
 	for feature, applies := range families {
 		s := c.style(feature)
-		// No scope is needed for what the service does by itself.
+		// Automatic contexts need no scope.
 		user := c.as("tester", "ai:conversations:*", "ai:models:*", "ai:actions:*", "ai:reviews:*", "ai:documents:process")
 		for family, got := range answersOf(user, user.conversation("with-"+feature)) {
 			if strings.Contains(got, "Prompt: ") != slices.Contains(applies, family) {
@@ -170,7 +171,7 @@ func TestContextItemsAreChecked(t *testing.T) {
 		if body["prompt"] == nil || kind == "document" {
 			continue
 		}
-		delete(body, "prompt") // a context may take its place, if it holds one
+		delete(body, "prompt") // optional with a context that contains a prompt
 		if all, err := c.stream(path, with(map[string]any{"type": "context", "id": s.id, "promptId": s.prompt})); err != nil || len(all) == 0 {
 			t.Errorf("%s by the prompt of a context: %v", path, err)
 		}
@@ -181,7 +182,7 @@ func TestContextItemsAreChecked(t *testing.T) {
 	c.refused("POST", "/v1/actions/system/fix-grammar/calls", map[string]any{"content": []any{map[string]any{"type": "context", "id": s.id}}}, 400, "invalid-request-data")
 }
 
-// A picker can only offer the parts of contexts that it is told about.
+// The test verifies that contexts list their parts, so that clients can offer them for selection.
 func TestContextsNameTheirParts(t *testing.T) {
 	c := start(t, aiservice.Options{})
 	s := c.style()

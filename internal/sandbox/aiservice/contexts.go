@@ -10,9 +10,8 @@ import (
 	"strings"
 )
 
-// A contextRow is a context: prompts and files for all of an environment, and instructions.
-// The documentation knows of prompts and files only; where contexts are and what they look
-// like is a guess.
+// A contextRow is a context: prompts and files for a complete environment, and instructions. Only
+// prompts and files are documented; the routes and the form of contexts are guesses.
 type contextRow struct {
 	seq          int64
 	ID           string   `json:"id"`
@@ -25,7 +24,7 @@ type contextRow struct {
 	Files        []part   `json:"files"`
 }
 
-// A part is a prompt or a file of a context as the context names it: a picker has to show it.
+// A part is a prompt or a file in the list of a context, for clients that show it.
 type part struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -53,12 +52,12 @@ func selectContext(tx *sql.Tx, environment, id string) (contextRow, error) {
 	return v, err
 }
 
-// context finds the one that the path names.
+// context returns the context in the path.
 func (c *call) context(tx *sql.Tx) (contextRow, error) {
 	return selectContext(tx, c.who.environment, c.args[0])
 }
 
-// A contextPatch is what a context is made of or changed to; nil is left as it is.
+// A contextPatch contains the fields of a context to create or change; nil does not change.
 type contextPatch struct {
 	Name         *string   `json:"name"`
 	Description  *string   `json:"description"`
@@ -66,7 +65,7 @@ type contextPatch struct {
 	AutoApply    *[]string `json:"autoApply"`
 }
 
-// applyTo changes a context, and refuses what it cannot become.
+// applyTo changes a context, and refuses invalid values.
 func (p contextPatch) applyTo(v *contextRow) error {
 	for _, f := range []struct {
 		to   *string

@@ -10,13 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// Lengths in characters; guesses.
+// Maximum lengths in characters; guesses.
 const (
 	maxID    = 128
 	maxTitle = 1000
 )
 
-// A conversation belongs to a user of an environment. Nobody else gets to know of it.
+// A conversation belongs to a user of an environment. Other users do not see it.
 type conversation struct {
 	seq              int64
 	id, title, group string
@@ -50,7 +50,7 @@ func readConversation(s scan) (v conversation, err error) {
 	return v, s(&v.seq, &v.id, &v.title, &v.group, &v.model, &v.pinned, &v.created, &v.updated, &v.user)
 }
 
-// conversation finds the one that the path names.
+// conversation returns the conversation in the path.
 func (c *call) conversation(tx *sql.Tx) (conversation, error) {
 	row := tx.QueryRow("SELECT "+conversationColumns+" FROM conversations WHERE environment = ? AND user = ? AND id = ?",
 		c.who.environment, c.who.user, c.args[0])
@@ -61,8 +61,8 @@ func (c *call) conversation(tx *sql.Tx) (conversation, error) {
 	return v, err
 }
 
-// createConversation takes the ID that the caller chose. That of a conversation which
-// was deleted is free again: a guess.
+// createConversation accepts the ID of the caller. The ID of a deleted conversation can be used
+// again: a guess.
 func (s *Server) createConversation(c *call) error {
 	var in struct {
 		ID    string `json:"id"`
@@ -105,7 +105,7 @@ func (s *Server) createConversation(c *call) error {
 	return c.Reply(http.StatusCreated, map[string]string{"id": in.ID})
 }
 
-// listConversations orders by creation, the newest first, unless told otherwise: a guess.
+// listConversations sorts by creation, newest first, by default: a guess.
 func (s *Server) listConversations(c *call) error {
 	l := listing{
 		columns: conversationColumns, key: "created", seq: "seq", descending: true,
@@ -199,8 +199,8 @@ func (s *Server) patchConversation(c *call) error {
 	return c.Reply(http.StatusOK, map[string]any{"title": v.title, "pinned": v.pinned})
 }
 
-// deleteConversation deletes all that belongs to it, too. A reply that is under way is
-// then for nobody.
+// deleteConversation also deletes the contents of the conversation. A reply in progress is
+// discarded.
 func (s *Server) deleteConversation(c *call) error {
 	err := s.store.do(func(tx *sql.Tx) error {
 		v, err := c.conversation(tx)
@@ -216,7 +216,7 @@ func (s *Server) deleteConversation(c *call) error {
 	return c.Done()
 }
 
-// touch notes that something was done in a conversation.
+// touch records a change in a conversation.
 func (s *Server) touch(tx *sql.Tx, v conversation) error {
 	_, err := tx.Exec("UPDATE conversations SET updated = ? WHERE seq = ?", s.now().UnixMilli(), v.seq)
 	if err != nil {
@@ -225,7 +225,7 @@ func (s *Server) touch(tx *sql.Tx, v conversation) error {
 	return nil
 }
 
-// longer notes a text that is longer than so many characters.
+// longer records a text with more than most characters.
 func (is *issues) longer(path, text string, most int) {
 	if utf8.RuneCountInString(text) > most {
 		is.add(path, "must have at most %d characters", most)

@@ -13,7 +13,7 @@ import (
 	"assetferry/internal/sandbox/tokens"
 )
 
-// A clock that tests set, also while a server reads it.
+// A clock is set by tests, also while a server reads it.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -66,7 +66,7 @@ func TestConversation(t *testing.T) {
 		c.refused(method, path, nil, 404, "conversation-not-found")
 	}
 	c.refused("PATCH", path, map[string]any{"title": "x"}, 404, "conversation-not-found")
-	c.conversation("first") // its ID is free again
+	c.conversation("first") // its ID can be used again
 }
 
 func TestConversationsAreListed(t *testing.T) {
@@ -133,7 +133,7 @@ func TestPagesBothWays(t *testing.T) {
 	if last != "c6" || beyond != nil {
 		t.Errorf("last page %s, after it %v", last, beyond)
 	}
-	for _, id := range []string{"c3", "c4", "c5", "c6"} { // what goes meanwhile is no trouble
+	for _, id := range []string{"c3", "c4", "c5", "c6"} { // deletions meanwhile cause no error
 		c.must("DELETE", "/v1/conversations/"+id, nil)
 	}
 	if rest, _, _ := page(previous); rest != "c0 c1 c2" {
@@ -219,7 +219,7 @@ func TestUsersSeeOnlyTheirOwn(t *testing.T) {
 			if all := c.items("/v1/conversations"); len(all) != 0 {
 				t.Errorf("it sees %v", all)
 			}
-			own := c.conversation("secret") // the ID is not taken for it
+			own := c.conversation("secret") // another user's ID is not in use here
 			c.refused("POST", own+"/messages", map[string]any{"prompt": "x", "model": "agent-1", "content": []any{map[string]any{"type": "file", "id": file}}},
 				404, "file-not-found")
 			c.must("DELETE", own, nil)

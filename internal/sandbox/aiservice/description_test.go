@@ -12,7 +12,7 @@ import (
 	"assetferry/internal/sandbox/aiservice"
 )
 
-// operations are those of the description, as routes.
+// operations returns the operations of the description as routes.
 func operations(t *testing.T) []aiservice.RouteInfo {
 	t.Helper()
 	text, err := aiservice.Description()
@@ -52,8 +52,8 @@ func operations(t *testing.T) []aiservice.RouteInfo {
 	return all
 }
 
-// TestEveryRouteIsDescribed also finds descriptions of what is no route, and such as do
-// not say what is a guess, or what a token must grant.
+// TestEveryRouteIsDescribed verifies that every route is described, that every description has a
+// route, and that guesses and scopes are stated.
 func TestEveryRouteIsDescribed(t *testing.T) {
 	wildcard := regexp.MustCompile(`\{[^}]+\}`)
 	var routes []aiservice.RouteInfo

@@ -15,11 +15,11 @@ import (
 	"assetferry/internal/sandbox/tokens"
 )
 
-// TokenPath is that of the endpoint that issues tokens of the first environment to
-// whoever knows the path; empty without an environment. It is as secret as a key.
+// TokenPath returns the path of the endpoint that issues tokens of the first environment to clients
+// that know the path; "" without an environment. It is as secret as a key.
 //
-// The query may have user, permission (as often as needed; default ai:admin) and life
-// in seconds (default 3600, at most a day); all of them are guesses.
+// The query may contain user, permission (repeatable; default ai:admin) and life in seconds
+// (default 3600, at most a day); all of them are guesses.
 func (s *Server) TokenPath() string {
 	if len(s.options.Environments) == 0 {
 		return ""
@@ -33,8 +33,8 @@ func tokenHash(e tokens.Environment) string {
 	return hex.EncodeToString(m.Sum(nil)[:20])
 }
 
-// issueToken gives a token as it is, as clients of the service want it, or in JSON to
-// those that ask for that.
+// issueToken responds with a token as text, as clients of the service expect, or in JSON if
+// requested.
 func (s *Server) issueToken(c *call) error {
 	for _, e := range s.options.Environments {
 		if hmac.Equal([]byte(tokenHash(e)), []byte(c.args[0])) {

@@ -10,7 +10,7 @@ import (
 //go:embed openapi.yaml
 var openapi []byte
 
-// Description gives the OpenAPI description of all that a stand-in answers, as JSON.
+// Description returns the OpenAPI description of the stand-in as JSON.
 func Description() ([]byte, error) { return description.JSON() }
 
 var description = docs.New(openapi, "doc.json")

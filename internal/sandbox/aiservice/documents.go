@@ -6,17 +6,17 @@ import (
 	"net/http"
 )
 
-// maxDocuments is how many can be sent at once; a guess.
+// maxDocuments is the maximum number of documents per request; a guess.
 const maxDocuments = 100
 
-// A document is what an editor holds. All but the content is the client's business.
+// A document is the content of an editor. All fields except the content are opaque.
 type document struct {
 	Content     string          `json:"content"`
 	Name        string          `json:"name,omitempty"`
 	Description string          `json:"description,omitempty"`
 	Attributes  json.RawMessage `json:"attributes,omitempty"`
 	Selections  json.RawMessage `json:"selections,omitempty"`
-	// Version and what follows come from editors in batches, instead of attributes.
+	// Version and the following fields are sent by editors in batches, in place of attributes.
 	Version   json.RawMessage `json:"version,omitempty"`
 	SessionID string          `json:"sessionId,omitempty"`
 	ChannelID string          `json:"channelId,omitempty"`
@@ -38,7 +38,7 @@ func (d document) attachment() (attachment, error) {
 
 func documentView(a attachment) map[string]any {
 	v := map[string]any{}
-	_ = json.Unmarshal(a.details, &v) // it was made here
+	_ = json.Unmarshal(a.details, &v) // encoded by this server
 	v["id"], v["content"] = a.id, string(a.data)
 	return v
 }
@@ -55,7 +55,7 @@ func (s *Server) addDocument(c *call) error {
 	return c.Reply(http.StatusCreated, made[0])
 }
 
-// addDocuments answers in the order of what was sent.
+// addDocuments responds with IDs in the order of the request.
 func (s *Server) addDocuments(c *call) error {
 	var all []document
 	if err := c.json(&all); err != nil {
@@ -71,7 +71,7 @@ func (s *Server) addDocuments(c *call) error {
 	return c.Reply(http.StatusCreated, made)
 }
 
-// keepDocuments keeps all or none.
+// keepDocuments stores all documents or none.
 func (s *Server) keepDocuments(c *call, all ...document) (made []map[string]string, err error) {
 	var attachments []attachment
 	var wrong issues

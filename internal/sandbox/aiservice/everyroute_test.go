@@ -12,8 +12,8 @@ import (
 	"assetferry/internal/sandbox/aiservice"
 )
 
-// TestEveryRouteSucceeds calls each route so that it does what it is for. All answers are
-// held against the description, down to the fields of events.
+// TestEveryRouteSucceeds calls each route successfully. It compares all responses with the
+// description, including the fields of events.
 func TestEveryRouteSucceeds(t *testing.T) {
 	c := start(t, aiservice.Options{Credits: 100})
 	callService(c)

@@ -1,13 +1,13 @@
 package aiservice
 
-// A RouteInfo is what tests of all routes go by.
+// A RouteInfo is a route for tests of all routes.
 type RouteInfo struct {
 	Method, Pattern string
-	Scope           string // the first of the alternatives
+	Scope           string // the first alternative
 	Open, Guess     bool
 }
 
-// Routes lists every route that the stand-in answers.
+// Routes returns all routes of the stand-in.
 func Routes() []RouteInfo {
 	var all []RouteInfo
 	for _, r := range routes() {

@@ -34,10 +34,10 @@ const askForJSON = `Answer with one JSON object {"alt": string, "tags": [string]
 
 func TestSpoiledStreams(t *testing.T) {
 	for kind, test := range map[string]struct {
-		last string // event
+		last string // name of the last event
 		cut  bool
-		kept int    // messages
-		text string // what the text holds
+		kept int    // number of stored messages
+		text string // part of the text
 	}{
 		"error":    {"error", false, 1, ""},
 		"cut":      {"text-delta", true, 2, ""},
@@ -81,7 +81,7 @@ func TestSpoiledStreams(t *testing.T) {
 					t.Errorf("kept is %s, and sent was %s", kept, whole)
 				}
 			}
-			if again := c.say(path, message); again[len(again)-1].name != "done" { // the conversation is free
+			if again := c.say(path, message); again[len(again)-1].name != "done" { // the conversation can be used again
 				t.Errorf("the next one had %v", names(again))
 			}
 		})
@@ -94,7 +94,7 @@ func TestSpoiledStreamsWithoutConversation(t *testing.T) {
 		last string
 		cut  bool
 	}{{"error", false}, {"modification-delta", true}, {"done", false}, {"done", false}, {"done", false}} {
-		c.must("GET", "/v1/models/1", nil) // no stream is not counted
+		c.must("GET", "/v1/models/1", nil) // requests without a stream are not counted
 		all, err := c.stream("/v1/actions/system/continue/calls", map[string]any{"content": texts("Text that goes on.")})
 		if last := all[len(all)-1].name; last != want.last || (err != nil) != want.cut {
 			t.Errorf("call %d: %v, %v", i+1, names(all), err)
@@ -104,7 +104,7 @@ func TestSpoiledStreamsWithoutConversation(t *testing.T) {
 
 func TestFaultsOfRequests(t *testing.T) {
 	for rule, test := range map[string]struct {
-		status int // 0: the connection was cut
+		status int // 0: closed connection
 		code   string
 		kept   int
 	}{
@@ -207,7 +207,7 @@ func TestTokensAreWeighed(t *testing.T) {
 	}
 }
 
-// TestSlowStreams holds a stream to its pace, by a clock that goes on as fast as it can.
+// TestSlowStreams verifies the duration of a slow stream, with fake time.
 func TestSlowStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := faulty(t, "POST /v1/actions/system/{actionName}/calls stream=slow once=1", "POST /v1/actions/system/{actionName}/calls stream=slow delay=3s once=2")

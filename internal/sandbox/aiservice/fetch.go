@@ -22,17 +22,17 @@ import (
 const (
 	maxFetched = 10_000_000 // bytes; a guess
 	fetchTime  = 15 * time.Second
-	maxTitleOf = 200 // characters of a page's title
+	maxTitleOf = 200 // characters in the title of a page
 )
 
-// A fetcher gets pages and pictures, from few places only: what the stand-in can reach
-// is not for everybody to reach who can reach the stand-in.
+// A fetcher fetches pages and images, from permitted hosts only: clients of the stand-in must not
+// reach through it what only its machine can reach.
 type fetcher struct{ client *http.Client }
 
 // errElsewhere reports an IP address that the sandbox does not connect to.
 var errElsewhere = errors.New("the sandbox fetches only from this machine and from permitted hosts")
 
-// reach says where a fetcher may go.
+// A reach is the set of permitted network addresses.
 type reach struct {
 	from     []string // host:port
 	anywhere bool
@@ -68,7 +68,7 @@ func newFetcher(from []string, anywhere bool) *fetcher {
 	return &fetcher{&http.Client{Transport: transport, Timeout: fetchTime, CheckRedirect: withoutReferer}}
 }
 
-// withoutReferer follows a few redirects and tells nobody where they come from.
+// withoutReferer follows a few redirects without a Referer header.
 func withoutReferer(next *http.Request, via []*http.Request) error {
 	next.Header.Del("Referer")
 	if len(via) > 5 {
@@ -77,13 +77,13 @@ func withoutReferer(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// fetched is what was found at a URL.
+// fetched is the content at a URL.
 type fetched struct {
 	name, mediaType string
 	data            []byte
 }
 
-// fetch gets what is at a URL: text, PDF or a picture that is not empty. Headers may be nil.
+// fetch returns the content at a URL: text, PDF or an image that is not empty. headers may be nil.
 func (f *fetcher) fetch(ctx context.Context, rawURL string, headers http.Header) (got fetched, err error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
@@ -122,7 +122,7 @@ func (f *fetcher) fetch(ctx context.Context, rawURL string, headers http.Header)
 
 var titlePattern = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 
-// pageTitle is that of an HTML page, or empty.
+// pageTitle returns the title of an HTML page, or "".
 func pageTitle(data []byte) string {
 	found := titlePattern.FindSubmatch(data[:min(len(data), 64<<10)])
 	if found == nil {

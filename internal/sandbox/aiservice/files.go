@@ -15,12 +15,12 @@ import (
 	"assetferry/internal/sandbox/answer"
 )
 
-// maxAttributes is the longest part of attributes; a guess.
+// maxAttributes is the maximum length of attributes in a form; a guess.
 const maxAttributes = 64 << 10
 
-// A format is one of those that files may have.
+// A format is a supported file format.
 type format struct {
-	name       string // in scopes; pdf and docx are known, the others guesses
+	name       string // in scopes; pdf and docx are documented, the others are guesses
 	mediaType  string
 	extensions []string
 	binary     bool
@@ -38,8 +38,8 @@ func formats() []format {
 	}
 }
 
-// formatOf knows a file by its content and its name; without an extension the type
-// that the client gives stands in for it. They must agree: a guess.
+// formatOf detects the format of a file from its content and its name; without an extension, from
+// the type in the request. They must match: a guess.
 func formatOf(name, given string, data []byte) (format, error) {
 	extension := lower(strings.TrimPrefix(path.Ext(name), "."))
 	given, _, _ = mime.ParseMediaType(given)
@@ -57,7 +57,7 @@ func formatOf(name, given string, data []byte) (format, error) {
 	return format{}, p
 }
 
-// holds reports whether the content is of the format.
+// holds reports whether content has the format.
 func (f format) holds(data []byte) bool {
 	switch f.name {
 	case "pdf":
@@ -74,15 +74,15 @@ func (f format) holds(data []byte) bool {
 
 func (f format) isImage() bool { return f.name == "png" || f.name == "jpeg" }
 
-// An upload is what a form holds.
+// An upload is the content of a form.
 type upload struct {
-	name, given string // the file's name and its type as the client says
+	name, given string // file name and type in the request
 	data        []byte
 	fields      map[string]string // the other parts
 }
 
-// upload reads a form with a part called file; fields are the other parts that it may
-// have. The names of the parts are guesses.
+// upload decodes a form with a part named file; fields are its other permitted parts. The names of
+// the parts are guesses.
 func (c *call) upload(fields ...string) (u upload, err error) {
 	form, err := c.R.MultipartReader()
 	if err != nil {
@@ -136,7 +136,8 @@ func (u *upload) read(part *multipart.Part, fields []string) error {
 	return malformed(name, "is not known here, or too long")
 }
 
-// image refuses a picture that is larger than any model takes, and one that is not decent.
+// image refuses an image that is larger than the limit of all models, and one that moderation
+// flags.
 func (s *Server) image(name string, data []byte) error {
 	limit := 0
 	for _, m := range s.options.Models {
@@ -155,7 +156,7 @@ func imageTooLarge(limit int) *problem {
 	return refuse(http.StatusRequestEntityTooLarge, "image-too-large", "The image is larger than %d bytes.", limit).with("limit", limit)
 }
 
-// flagged refuses what moderation has found something in.
+// flagged returns the error for categories that moderation found, or nil.
 func flagged(categories []string) error {
 	if len(categories) == 0 {
 		return nil
@@ -163,7 +164,7 @@ func flagged(categories []string) error {
 	return refuse(http.StatusUnprocessableEntity, "moderation-flagged", "The content was flagged by moderation.").with("flaggedCategories", categories)
 }
 
-// accept checks a file that was uploaded, wherever it goes.
+// accept checks an uploaded file for any target.
 func (s *Server) accept(u upload) (f format, pages int, err error) {
 	if f, err = formatOf(u.name, u.given, u.data); err != nil {
 		return f, 0, err
@@ -200,7 +201,7 @@ func (s *Server) uploadFile(c *call) error {
 	return c.Reply(http.StatusCreated, map[string]string{"id": a.id})
 }
 
-// room refuses a file that is one too many in a conversation.
+// room refuses a file beyond the limits of a conversation.
 func room(tx *sql.Tx, v conversation, a attachment) error {
 	var count, size, pages int
 	err := tx.QueryRow("SELECT count(*), coalesce(sum(length(data)), 0), coalesce(sum(pages), 0) FROM attachments WHERE conversation = ? AND kind = 'file'",

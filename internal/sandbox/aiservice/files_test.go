@@ -10,12 +10,12 @@ import (
 	"assetferry/internal/sandbox/aiservice"
 )
 
-// padded is content of a length that begins like a file of a format.
+// padded returns content of a size with the signature of a format.
 func padded(head string, size int) []byte {
 	return append([]byte(head), bytes.Repeat([]byte("x"), size-len(head))...)
 }
 
-// pdf is one with so many pages, as far as a look at it can tell.
+// pdf returns a PDF with a number of page objects.
 func pdf(pages int) []byte {
 	var b strings.Builder
 	b.WriteString("%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n")
@@ -34,7 +34,7 @@ func TestFiles(t *testing.T) {
 	for name, test := range map[string]struct {
 		file, given string
 		data        []byte
-		kept        string // the type that it has then; empty: it is refused
+		kept        string // detected type; empty: refused
 	}{
 		"PNG":                      {"a.png", "image/png", red, "image/png"},
 		"PNG in capitals":          {"A.PNG", "application/octet-stream", red, "image/png"},
@@ -103,7 +103,7 @@ func TestFilesThatAreTooMuch(t *testing.T) {
 		message["model"] = model
 		limit(c.try("POST", pictures+"/messages", message), 413, "image-too-large", 5_000_000)
 	}
-	message["model"] = "gpt-5.4-mini" // which has no limit of that kind
+	message["model"] = "gpt-5.4-mini" // it has no such limit
 	c.say(pictures, message)
 
 	strict := start(t, aiservice.Options{Models: []aiservice.Model{{ID: "m", Name: "M", Provider: "Agent", MaxImageSize: 100, MaxContextLength: 1000}}})

@@ -10,7 +10,7 @@ import (
 	"assetferry/internal/sandbox/tokens"
 )
 
-// FuzzRequests sends what nobody would: it may be refused, and breaks nothing.
+// FuzzRequests sends arbitrary requests. It verifies that they cause no internal error.
 func FuzzRequests(f *testing.F) {
 	f.Add("GET", "/v1/conversations?cursor=eyJsIjoxLCJrIjoxLCJzIjoxfQ&limit=2", "")
 	f.Add("POST", "/v1/conversations", `{"id":"a","group":"b"}`)
@@ -50,7 +50,7 @@ func FuzzRequests(f *testing.F) {
 	})
 }
 
-// prepare is a request for the conversation that others may be about.
+// prepare returns a request that creates the conversation for the other requests.
 func prepare(t *testing.T, token string) *http.Request {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), "POST", "/v1/conversations", strings.NewReader(`{"id":"one"}`))
@@ -58,7 +58,7 @@ func prepare(t *testing.T, token string) *http.Request {
 	return r
 }
 
-// FuzzTokens holds tokens that nobody signed to be refused.
+// FuzzTokens verifies that tokens without a valid signature are refused.
 func FuzzTokens(f *testing.F) {
 	f.Add("Bearer eyJhbGciOiJIUzI1NiJ9.eyJhdWQiOiJlIiwic3ViIjoidSJ9.c2ln")
 	f.Add("bearer a.b.c")

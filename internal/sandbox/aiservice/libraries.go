@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// A contextLibrary is a set of contexts. One that was deleted is no longer in any.
+// A contextLibrary is a set of contexts. A deleted context is removed from all libraries.
 type contextLibrary struct {
 	ID       string   `json:"id"`
 	Name     string   `json:"name"`
@@ -25,7 +25,7 @@ func readLibrary(s scan) (l contextLibrary, err error) {
 	return l, json.Unmarshal([]byte(contexts), &l.Contexts)
 }
 
-// A libraryPatch is what a library is made of or changed to; nil is left as it is.
+// A libraryPatch contains the fields of a library to create or change; nil does not change.
 type libraryPatch struct {
 	Name     *string   `json:"name"`
 	Contexts *[]string `json:"contextIds"`
@@ -55,7 +55,7 @@ func (in libraryPatch) applyTo(tx *sql.Tx, c *call, l *contextLibrary) error {
 	return nil
 }
 
-// library finds the one that the path names.
+// library returns the library in the path.
 func (c *call) library(tx *sql.Tx) (contextLibrary, error) {
 	l, err := readLibrary(tx.QueryRow("SELECT "+libraryColumns+" FROM libraries WHERE environment = ? AND id = ?", c.who.environment, c.args[0]).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -64,7 +64,7 @@ func (c *call) library(tx *sql.Tx) (contextLibrary, error) {
 	return l, err
 }
 
-// keepLibrary reads what a library is to be, and adds it or changes the one that is there.
+// keepLibrary decodes a library, and adds it or changes the existing one.
 func (s *Server) keepLibrary(c *call, find func(*sql.Tx) (contextLibrary, error), query string) (l contextLibrary, err error) {
 	var in libraryPatch
 	if err := c.json(&in); err != nil {

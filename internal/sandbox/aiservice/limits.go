@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Rates are how much there may be in any 60 seconds; 0 has no limit.
+// Rates are limits for any 60 seconds; 0 means no limit.
 type Rates struct {
 	LLMRequests, WebSearches, WebScrapes int
 	InputTokens                          int // weighted by model
@@ -19,7 +19,7 @@ type Rates struct {
 // Limits are enforced separately for each organisation and each of its users.
 type Limits struct{ PerOrganisation, PerUser Rates }
 
-// SaaS gives the limits of the hosted service.
+// SaaS returns the limits of the hosted service.
 func SaaS() Limits {
 	return Limits{
 		PerOrganisation: Rates{LLMRequests: 1000, WebSearches: 300, WebScrapes: 100, InputTokens: 16_000_000},
@@ -27,7 +27,7 @@ func SaaS() Limits {
 	}
 }
 
-// The kinds of what is limited.
+// The kinds of limits.
 const (
 	llmRequests = iota
 	webSearches
@@ -40,25 +40,25 @@ func kindNames() [kinds]string {
 	return [kinds]string{"llmRequests", "webSearches", "webScrapes", "inputTokens"}
 }
 
-// A cost is what a request takes of each kind.
+// A cost is the cost of a request for each kind of limit.
 type cost [kinds]int
 
 func (r Rates) each() cost {
 	return cost{llmRequests: r.LLMRequests, webSearches: r.WebSearches, webScrapes: r.WebScrapes, inputTokens: r.InputTokens}
 }
 
-// window is how long a request counts.
+// window is the period of the limits.
 const window = time.Minute
 
-// A limiter holds requests to the limits. What was refused does not use them up, but
-// is seen.
+// A limiter enforces the limits. Refused requests do not count against them, but are in the
+// statistics.
 type limiter struct {
 	limits Limits
 	now    func() time.Time
 
 	mu      sync.Mutex
 	spent   map[spender][]spending
-	most    [2]cost // seen in any window: of an organisation, of a user
+	most    [2]cost // maximum in any window: of an organisation, of a user
 	refused cost
 }
 
@@ -78,7 +78,7 @@ func newLimiter(l Limits, now func() time.Time) *limiter {
 	return &limiter{limits: l, now: now, spent: map[spender][]spending{}}
 }
 
-// take lets a request through, or refuses it. How long to wait is not said.
+// take accepts or refuses a request. Like the service, it does not return how long to wait.
 func (l *limiter) take(who identity, c cost) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,7 +117,7 @@ func tooMany(of, kind string, limit int) *problem {
 	return p
 }
 
-// expire forgets what has left the window.
+// expire removes requests that are older than the window.
 func (l *limiter) expire(s spender, now time.Time) {
 	all := l.spent[s]
 	for len(all) > 0 && now.Sub(all[0].at) >= window {
@@ -137,18 +137,18 @@ func sum(all []spending, kind int, admittedOnly bool) (total int) {
 	return total
 }
 
-// LimitStats say how close requests came to the limits of a kind.
+// LimitStats is the statistics of a kind of limit.
 type LimitStats struct {
 	Kind         string   `json:"kind"`
 	Organisation LimitUse `json:"organisation"`
 	User         LimitUse `json:"user"`
-	Refused      int      `json:"refused"` // requests, because of this kind
+	Refused      int      `json:"refused"` // requests refused because of this kind
 }
 
-// A LimitUse is a limit, and what was asked for.
+// A LimitUse is a limit with the maximum use.
 type LimitUse struct {
 	Limit int `json:"limit"` // 0: none
-	Most  int `json:"most"`  // seen in any 60 seconds, refused requests included
+	Most  int `json:"most"`  // maximum in any 60 seconds, including refused requests
 }
 
 func (l *limiter) view() (all []LimitStats) {
@@ -165,7 +165,7 @@ func (l *limiter) view() (all []LimitStats) {
 	return all
 }
 
-// ParseLimits reads limits a minute: for a user, and behind a slash for all of them.
+// ParseLimits parses limits per minute: for a user and, after a slash, for all users.
 func ParseLimits(text string) (l Limits, err error) {
 	switch text {
 	case "off":
@@ -204,7 +204,7 @@ func rateOf(r *Rates, name string) *int {
 	return nil
 }
 
-// parseRate reads a number such as 75 or 16e6.
+// parseRate parses a number such as 75 or 16e6.
 func parseRate(text string) (int, error) {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(n >= 0 && n <= 1e12) || n != math.Trunc(n) {

@@ -20,16 +20,16 @@ func TestWindowSlides(t *testing.T) {
 	call(anna, 10, true)
 	now = now.Add(30 * time.Second)
 	call(anna, 10, true)
-	call(anna, 10, false) // two of the user
+	call(anna, 10, false) // two requests of the user
 	call(bert, 10, true)
-	call(bert, 10, false) // three of the organisation
+	call(bert, 10, false) // three requests of the organisation
 	now = now.Add(30*time.Second - 1)
 	call(anna, 10, false)
 	now = now.Add(1) // the first one has left the window
 	call(anna, 90, true)
 	call(anna, 1, false)
 	now = now.Add(time.Minute)
-	call(anna, 101, false) // more than ever fits
+	call(anna, 101, false) // more than the limit
 	call(anna, 100, true)
 	got := l.view()[llmRequests]
 	if want := (LimitStats{"llmRequests", LimitUse{3, 7}, LimitUse{2, 5}, 4}); got != want {
@@ -40,7 +40,7 @@ func TestWindowSlides(t *testing.T) {
 	}
 }
 
-// TestNoWindowHoldsMore goes by random requests and looks at every window.
+// TestNoWindowHoldsMore verifies every window of random requests.
 func TestNoWindowHoldsMore(t *testing.T) {
 	random := seedtest.Rand(t)
 	begin := time.Now()

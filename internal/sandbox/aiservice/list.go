@@ -13,31 +13,31 @@ import (
 	"strings"
 )
 
-// The default and the largest limit are guesses.
+// The default and the maximum limit; guesses.
 const (
 	defaultLimit = 20
 	maxLimit     = 100
 )
 
-// A listing is a list that is shown page by page.
+// A listing is a paged list.
 type listing struct {
 	columns    string
 	from       string // FROM and WHERE
 	args       []any
-	key        string // what it is ordered by; a whole number or a text
-	seq        string // what tells equals apart; a whole number
+	key        string // sort column; a whole number or a text
+	seq        string // column that distinguishes equal keys; a whole number
 	descending bool
 }
 
-// A page is a part of a list. A cursor is null where nothing lies beyond.
+// A page is a part of a list. A cursor is null if there are no more items in its direction.
 type page[T any] struct {
 	Items          []T     `json:"items"`
 	NextCursor     *string `json:"nextCursor"`
 	PreviousCursor *string `json:"previousCursor"`
-	plain          bool    // it is an array, and all that there is
+	plain          bool    // an array of the complete list
 }
 
-// MarshalJSON writes a page, or an array.
+// MarshalJSON encodes a page, or an array.
 func (p page[T]) MarshalJSON() ([]byte, error) {
 	if p.plain {
 		return json.Marshal(p.Items)
@@ -46,28 +46,28 @@ func (p page[T]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(paged(p))
 }
 
-// A cursor is a place in a list, and the direction in which to go on from there.
+// A cursor is a position in a list with a direction.
 type cursor struct {
-	List     uint64 `json:"l"` // which one, with its filters and its order
+	List     uint64 `json:"l"` // hash of the list, with its filters and its order
 	Key      any    `json:"k"`
 	Seq      int64  `json:"s"`
 	Backward bool   `json:"b,omitempty"`
 }
 
 func (c cursor) text() *string {
-	b, _ := json.Marshal(c) // numbers and texts
+	b, _ := json.Marshal(c) // numbers and texts can always be encoded
 	s := base64.RawURLEncoding.EncodeToString(b)
 	return &s
 }
 
-// mark tells lists apart: a cursor of one is refused by others.
+// mark returns a hash of the list: a cursor of another list is refused.
 func (l listing) mark() uint64 {
 	h := fnv.New64a()
 	fmt.Fprintln(h, l.from, l.args, l.key, l.descending)
-	return h.Sum64() >> 12 // what a JSON number holds exactly
+	return h.Sum64() >> 12 // the number of bits that a JSON number stores exactly
 }
 
-// list answers with the page that the query asks for.
+// list responds with the page that the query selects.
 func list[T any](c *call, l listing, read func(scan) (T, error)) error {
 	var p page[T]
 	err := c.server.store.do(func(tx *sql.Tx) (err error) {
@@ -80,7 +80,7 @@ func list[T any](c *call, l listing, read func(scan) (T, error)) error {
 	return c.Reply(http.StatusOK, p)
 }
 
-// pageOf reads the page that the query asks for.
+// pageOf reads the page that the query selects.
 func pageOf[T any](tx *sql.Tx, c *call, l listing, read func(scan) (T, error)) (page[T], error) {
 	if c.isPlain() {
 		p, _, _, err := stretch(tx, l, nil, math.MaxInt32, read)
@@ -119,8 +119,8 @@ func pageOf[T any](tx *sql.Tx, c *call, l listing, read func(scan) (T, error)) (
 	return p, err
 }
 
-// stretch reads at most limit rows from a place on, with their own places, and tells
-// whether there is more.
+// stretch reads up to limit rows from a position, with their positions, and reports whether there
+// are more.
 func stretch[T any](tx *sql.Tx, l listing, at *cursor, limit int, read func(scan) (T, error)) (p page[T], places []cursor, more bool, err error) {
 	p.Items = []T{}
 	query, args := l.query(l.key+", "+l.seq+", "+l.columns, at, limit+1)
@@ -140,7 +140,7 @@ func stretch[T any](tx *sql.Tx, l listing, at *cursor, limit int, read func(scan
 	return p, places, more, err
 }
 
-// query is the SQL for what lies beyond a place.
+// query returns the SQL for the rows beyond a position.
 func (l listing) query(columns string, at *cursor, limit int) (string, []any) {
 	descending := l.descending != (at != nil && at.Backward)
 	direction, compare := "ASC", ">"
@@ -156,8 +156,8 @@ func (l listing) query(columns string, at *cursor, limit int) (string, []any) {
 	return text, args
 }
 
-// beyond reports whether anything lies before or after a place. Where the list was
-// read from its beginning, nothing lies before it.
+// beyond reports whether there are rows before or after a position. At the beginning of a list
+// there are none before it.
 func (l listing) beyond(tx *sql.Tx, at *cursor, place cursor, before bool) (found bool, err error) {
 	if at == nil {
 		return false, nil
@@ -168,7 +168,7 @@ func (l listing) beyond(tx *sql.Tx, at *cursor, place cursor, before bool) (foun
 	return found, err
 }
 
-// position reads limit and cursor from the query.
+// position parses limit and cursor from the query.
 func (c *call) position(l listing) (size int, at *cursor, err error) {
 	size, most := defaultLimit, limit(c.server.options.Profile.LargestPage, maxLimit)
 	if text := c.query.Get("limit"); c.query.Has("limit") {
@@ -190,7 +190,7 @@ func (c *call) position(l listing) (size int, at *cursor, err error) {
 	return size, at, nil
 }
 
-// placed reports whether the key is one that lists have.
+// placed reports whether the key has a type that lists use.
 func (c *cursor) placed() bool {
 	switch k := c.Key.(type) {
 	case float64:

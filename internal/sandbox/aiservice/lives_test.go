@@ -26,7 +26,7 @@ import (
 // never is longer than any test.
 const never = 24 * time.Hour
 
-// begin sends a message and returns once the reply has begun. leave goes away from it.
+// begin sends a message and returns once the reply has begun. leave closes the connection.
 func (c *client) begin(conversation string) (leave func()) {
 	c.Helper()
 	ctx, cancel := context.WithCancel(c.Context())
@@ -61,7 +61,7 @@ func TestOneReplyAtATime(t *testing.T) {
 	other := c.begin(c.conversation("two"))
 	defer other()
 	leave()
-	c.refused("POST", path+"/messages", message, 409, "conversation-in-use") // it goes on
+	c.refused("POST", path+"/messages", message, 409, "conversation-in-use") // the reply continues
 	if s := c.Stats(t); s.BilledRequests != 2 {
 		t.Errorf("%d calls were billed", s.BilledRequests)
 	}
@@ -69,7 +69,8 @@ func TestOneReplyAtATime(t *testing.T) {
 	c.conversation("one")
 }
 
-// TestReplyGoesOnWithoutListener also ends the stand-in in the midst of it.
+// TestReplyGoesOnWithoutListener verifies that a reply continues without a client, and that closing
+// the stand-in waits for it.
 func TestReplyGoesOnWithoutListener(t *testing.T) {
 	dir := t.TempDir()
 	t.Run("first life", func(t *testing.T) {
@@ -115,7 +116,7 @@ func TestDirectoryOfSomethingElse(t *testing.T) {
 
 const childDir = "ASSETFERRY_AI_SANDBOX_TEST_DIR"
 
-// TestChildServes is no test: it is the process that TestKilled kills.
+// TestChildServes is not a test: it is the process that TestKilled kills.
 func TestChildServes(t *testing.T) {
 	dir := os.Getenv(childDir)
 	if dir == "" {
@@ -135,7 +136,7 @@ func TestChildServes(t *testing.T) {
 	}
 }
 
-// A child is a stand-in in a process of its own.
+// A child is a stand-in in its own process.
 type child struct {
 	*client
 	process *exec.Cmd
@@ -160,8 +161,8 @@ func startChild(t *testing.T, dir string) *child {
 	return &child{client: c.as("tester", adminScope), process: process}
 }
 
-// talk makes conversations until the process is gone, with a message in each, and tells
-// which replies it has seen the end of.
+// talk creates conversations with a message each until the process ends, and calls onReply for each
+// complete reply.
 func (c *child) talk(name string, onReply func(conversation, reply string)) {
 	for i := 0; ; i++ {
 		id := fmt.Sprint(name, "-", i)
@@ -181,8 +182,8 @@ func (c *child) talk(name string, onReply func(conversation, reply string)) {
 	}
 }
 
-// TestKilled kills a stand-in in the midst of replies: what was told must be there, each
-// reply was billed once, and every conversation is free.
+// TestKilled kills a stand-in during replies. It verifies that complete replies are stored, that
+// each reply was billed once, and that no conversation is in use.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	c := startChild(t, dir)
@@ -201,7 +202,7 @@ func TestKilled(t *testing.T) {
 		})
 	}
 	clients.Wait()
-	_ = c.process.Wait() // it was killed, which is an error
+	_ = c.process.Wait() // a killed process returns an error
 	if len(replies) < 40 {
 		t.Fatalf("only %d replies were told", len(replies))
 	}
@@ -269,14 +270,15 @@ func TestServe(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	for range 2 { // twice is no error
+	for range 2 { // the second Close returns no error
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-// TestManyAtOnce is for the race detector: all do everything on one stand-in.
+// TestManyAtOnce is for the race detector: many clients call all routes of one stand-in in
+// parallel.
 func TestManyAtOnce(t *testing.T) {
 	c := start(t, aiservice.Options{Limits: aiservice.SaaS(), Now: newClock().read})
 	red := picture(t, 8, 8)

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	maxPrompt  = 100_000 // characters; that of the service on premises
+	maxPrompt  = 100_000 // characters; the limit of the service on premises
 	maxContent = 200     // items; a guess
 )
 
-// A message is what a user says.
+// A message is a message of a user.
 type message struct {
 	Prompt       string                     `json:"prompt"`
 	Model        string                     `json:"model"`
@@ -27,8 +27,7 @@ type message struct {
 	Attributes   json.RawMessage            `json:"attributes"`
 }
 
-// A contentItem is something that a message is about. Which fields it has depends on
-// its type.
+// A contentItem is a part of the content of a message. Its fields depend on its type.
 type contentItem struct {
 	Type          string          `json:"type"`
 	ID            string          `json:"id,omitempty"`
@@ -43,11 +42,11 @@ type contentItem struct {
 	Attributes    json.RawMessage `json:"attributes,omitempty"`
 }
 
-// A said part of a message, as it is shown afterwards.
+// A said is a part of a message in a response.
 type said struct {
 	ID            string          `json:"id"`
 	Type          string          `json:"type"`
-	Content       *string         `json:"content,omitempty"` // nil: a source
+	Content       *string         `json:"content,omitempty"` // nil for a source
 	Name          string          `json:"name,omitempty"`
 	URL           string          `json:"url,omitempty"`
 	Title         string          `json:"title,omitempty"`   // of a source
@@ -60,7 +59,7 @@ type said struct {
 	Attributes    json.RawMessage `json:"attributes,omitempty"`
 }
 
-// A storedMessage is a message as it is shown afterwards.
+// A storedMessage is a message in a response.
 type storedMessage struct {
 	ID           string                     `json:"id"`
 	Role         string                     `json:"role"`
@@ -74,7 +73,7 @@ type storedMessage struct {
 func (m message) webSearch() bool { _, on := m.Capabilities["webSearch"]; return on }
 func (m message) reasoning() bool { _, on := m.Capabilities["reasoning"]; return on }
 
-// check refuses what does not look like a message.
+// check refuses an invalid message.
 func (m message) check() error {
 	var wrong issues
 	if !hasContext(m.Content) {
@@ -127,7 +126,7 @@ func (i contentItem) check(path string, wrong *issues) {
 	}
 }
 
-// permit holds a message against what its model can do and the token allows.
+// permit checks a message against the capabilities of its model and the scopes of the token.
 func (s *Server) permit(c *call, in message) (Model, error) {
 	m, err := s.usable(c, in.Model)
 	if err != nil {
@@ -155,25 +154,25 @@ func (s *Server) permit(c *call, in message) (Model, error) {
 	return m, nil
 }
 
-// A question is a message with all that belongs to it.
+// A question is a message with its attachments and history.
 type question struct {
 	message
 	model     Model
 	with      []answer.Attachment
-	earlier   []answer.Attachment // what messages before it brought along
+	earlier   []answer.Attachment // attachments of earlier messages
 	documents []attachment
 	history   []string
-	parts     []said // as they are shown afterwards
+	parts     []said // as in responses
 	knowledge
 }
 
-// prompt is that of the message, or else what its contexts say.
+// prompt returns the prompt of the message, or else the text of its contexts.
 func (q *question) prompt() string { return q.promptOr(q.Prompt) }
 
-// said is all that was said before, what the contexts say first.
+// said returns the instructions of the contexts and the earlier messages.
 func (q *question) said() []string { return slices.Concat(q.instructions, q.history) }
 
-// gather finds what a message refers to, and what was said before.
+// gather reads the objects that a message refers to, and the earlier messages.
 func (s *Server) gather(tx *sql.Tx, c *call, v conversation, q *question) error {
 	for _, item := range q.Content {
 		if err := q.take(tx, c, v, item); err != nil {
@@ -200,8 +199,8 @@ func (s *Server) gather(tx *sql.Tx, c *call, v conversation, q *question) error 
 	})
 }
 
-// remember finds what earlier messages brought along, as long as it is there: a model has
-// the whole conversation before it.
+// remember adds the attachments of earlier messages that still exist, because a model receives the
+// complete conversation.
 func (q *question) remember(tx *sql.Tx, v conversation) error {
 	const query = "SELECT " + attachmentColumns + ` FROM attachments WHERE conversation = ? AND EXISTS (
 		SELECT 1 FROM messages, json_each(messages.body, '$.content') AS part
@@ -247,7 +246,7 @@ func (q *question) take(tx *sql.Tx, c *call, v conversation, item contentItem) e
 	return nil
 }
 
-// size refuses pictures and texts that are larger than the model takes.
+// size refuses images and texts that exceed the limits of the model.
 func (q *question) size() error {
 	characters := utf8.RuneCountInString(q.Prompt)
 	for _, text := range q.said() {
@@ -270,8 +269,8 @@ func (q *question) size() error {
 	return nil
 }
 
-// bill counts the history, too, even where the model has it cached; but for the models
-// of one provider that is not counted.
+// bill includes the history, even if the model has it cached; for the models of one provider,
+// cached history is free.
 func (q *question) bill(c *call) bill {
 	text, with := q.Prompt+"\n"+q.knowledge.text(), slices.Concat(q.with, q.files)
 	if q.model.Provider != "Anthropic" {
@@ -284,7 +283,7 @@ func (q *question) bill(c *call) bill {
 	return newBill(c, q.model, answer.Tokens(text, with), searches)
 }
 
-// sendMessage has a message answered.
+// sendMessage responds to a message.
 func (s *Server) sendMessage(c *call) error {
 	var in message
 	if err := c.json(&in); err != nil {
@@ -316,7 +315,7 @@ func (s *Server) sendMessage(c *call) error {
 	return c.stream(r.events, kept)
 }
 
-// ask bills a question and keeps it, and gives the reply.
+// ask bills and stores a question, and returns the reply.
 func (s *Server) ask(c *call, v conversation, q *question) (reply, error) {
 	if err := s.store.do(func(tx *sql.Tx) error { return s.gather(tx, c, v, q) }); err != nil {
 		return reply{}, err
@@ -338,7 +337,7 @@ func (s *Server) ask(c *call, v conversation, q *question) (reply, error) {
 	})
 }
 
-// keep adds a message to a conversation that is still there.
+// keep adds a message to a conversation, unless it was deleted.
 func (s *Server) keep(tx *sql.Tx, v conversation, text string, m storedMessage) error {
 	if m.Content == nil {
 		m.Content = []said{}
@@ -357,7 +356,7 @@ func (s *Server) keep(tx *sql.Tx, v conversation, text string, m storedMessage) 
 	return s.touch(tx, v)
 }
 
-// listMessages lists them as they were said.
+// listMessages lists the messages in order.
 func (s *Server) listMessages(c *call) error {
 	var p page[json.RawMessage]
 	err := s.store.do(func(tx *sql.Tx) error {

@@ -48,8 +48,8 @@ func TestDescribeAPicture(t *testing.T) {
 	}
 }
 
-// TestPicturesInDocumentsAreSeen has a document of a conversation changed, which only is
-// where the prompt asks for it.
+// The test verifies that a prompt for alternative texts changes only the images in a document of a
+// conversation, and that the text describes the image.
 func TestPicturesInDocumentsAreSeen(t *testing.T) {
 	c := start(t, aiservice.Options{})
 	path := c.conversation("one")
@@ -61,8 +61,8 @@ func TestPicturesInDocumentsAreSeen(t *testing.T) {
 	}
 }
 
-// TestAFollowUpIsAboutTheSame asks for a repair: the keys and the picture are those of the
-// message before.
+// The test verifies that a request for a repair uses the keys and the image of the previous
+// message.
 func TestAFollowUpIsAboutTheSame(t *testing.T) {
 	c := start(t, aiservice.Options{})
 	path := c.conversation("img-1")

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A Model is one on offer.
+// A Model is an available model.
 type Model struct {
 	ID, Name, Provider string
 	Description        string            // in English
@@ -15,31 +15,32 @@ type Model struct {
 	WebSearch          bool
 	Reasoning          bool
 
-	MaxContextLength int // characters of a prompt with all that belongs to it
-	MaxFiles         int // of a conversation
-	MaxFileSize      int // bytes, of one
+	MaxContextLength int // characters of a prompt with its attachments
+	MaxFiles         int // per conversation
+	MaxFileSize      int // bytes
 	MaxImageSize     int // bytes
-	MaxTotalFileSize int // bytes, of a conversation
-	MaxPDFPages      int // of a conversation
+	MaxTotalFileSize int // bytes per conversation
+	MaxPDFPages      int // per conversation
 
-	// Removal is the day from which on it cannot be used; zero: none is planned.
+	// Removal is the first day on which the model cannot be used; zero: none is planned.
 	Removal time.Time
-	// Weight is that of its tokens in limits and credits; 0 is 1. It is not shown.
+	// Weight is the weight of its tokens in limits and credits; 0 means 1. Responses do not contain
+	// it.
 	Weight float64
 }
 
-// Limits of files that hold for every model, unless it has smaller ones.
+// Limits of files for all models, unless a model has smaller ones.
 const (
 	maxFileSize      = 25_000_000
-	maxImageSize     = 5_000_000 // of those families that have one
+	maxImageSize     = 5_000_000 // for the families that have a limit
 	maxTotalFileSize = 30_000_000
 	maxFiles         = 100
 	maxPDFPages      = 100
 	maxContextLength = 256_000
 )
 
-// DefaultModels are an agent, some models of three providers, one that is to go and
-// one that has gone.
+// DefaultModels returns an agent, some models of three providers, one with a planned removal and
+// one that is removed.
 func DefaultModels() []Model {
 	all := []Model{
 		{ID: "agent-1", Name: "Agent", Provider: "Agent", Recommended: true, MaxImageSize: maxImageSize,
@@ -71,8 +72,8 @@ func (m Model) isRemoved(now time.Time) bool { return !m.Removal.IsZero() && !no
 
 func (m Model) weight() float64 { return cmp.Or(m.Weight, 1) }
 
-// scope is what a token needs to use the model, with alternatives: agents have a
-// scope without a provider.
+// scope returns the scopes that permit the model, as alternatives: agents have a scope without a
+// provider.
 func (m Model) scope() []string {
 	if m.Provider == "Agent" {
 		return []string{"ai:models:agent", "ai:models:agent:" + m.ID}
@@ -123,8 +124,7 @@ func (m Model) view(who identity, language string) modelView {
 	return v
 }
 
-// listModels knows the one compatibility version that there is. Others that were tried
-// on premises break the service.
+// listModels accepts the only known compatibility version. Others break the service on premises.
 func (s *Server) listModels(c *call) error {
 	switch c.args[0] {
 	case "1":
@@ -140,7 +140,7 @@ func (s *Server) listModels(c *call) error {
 	return c.Reply(http.StatusOK, map[string]any{cmp.Or(s.options.Profile.Models, "items"): items})
 }
 
-// usable finds a model for a call, and refuses one that the token does not allow.
+// usable returns the model for a request, and refuses one that the token does not permit.
 func (s *Server) usable(c *call, id string) (Model, error) {
 	m, ok := s.model(id)
 	if !ok {

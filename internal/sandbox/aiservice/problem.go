@@ -7,7 +7,7 @@ import (
 	"assetferry/internal/sandbox/standin"
 )
 
-// A problem is a refusal as the client gets to see it.
+// A problem is an error that is sent to the client.
 type problem struct {
 	status              int
 	code, message       string
@@ -41,12 +41,12 @@ func (p *problem) body() problemBody {
 	return problemBody{p.status, p.code, p.message, standin.NewUUID(), p.data, p.explanation, p.action}
 }
 
-// notFound refuses to say whether somebody else has what was asked for.
+// notFound returns the error for a missing object, also if another user has it.
 func notFound(what, id string) *problem {
 	return refuse(http.StatusNotFound, what+"-not-found", "There is no %s %q.", what, id)
 }
 
-// issues are what is wrong with a request.
+// issues are the mistakes in a request.
 type issues []issue
 
 type issue struct {
@@ -54,19 +54,19 @@ type issue struct {
 	Message string `json:"message"`
 }
 
-// add notes that something is wrong with the field at a path; want is what should be there.
+// add records a mistake in the field at a path, with the expected value.
 func (is *issues) add(path, format string, args ...any) {
 	*is = append(*is, issue{path, fmt.Sprintf(format, args...)})
 }
 
-// need notes a field that is missing or empty.
+// need records a field that is missing or empty.
 func (is *issues) need(path, value string) {
 	if value == "" {
 		is.add(path, "is required")
 	}
 }
 
-// err is nil if nothing is wrong.
+// err returns the error for the mistakes, or nil.
 func (is issues) err() error {
 	if len(is) == 0 {
 		return nil
@@ -75,7 +75,7 @@ func (is issues) err() error {
 	return refuse(http.StatusBadRequest, "invalid-request-data", "The request is not valid: %s.", first).with("issues", is)
 }
 
-// malformed is one issue.
+// malformed returns the error for one mistake.
 func malformed(path, format string, args ...any) error {
 	var is issues
 	is.add(path, format, args...)

@@ -9,16 +9,15 @@ import (
 	"assetferry/internal/sandbox/standin"
 )
 
-// processingOptions are what Document Processing takes besides what it is about. That it takes
-// capabilities and headers with which pictures are fetched is documented. How they are spelled is a
-// guess: capabilities as messages have them, headers as the editor does. Options of another name
-// are refused, as fields that are not known are everywhere.
+// processingOptions are the options of Document Processing. It is documented that they include
+// capabilities and headers for fetching images. Their names are guesses: capabilities as in
+// messages, headers as in the editor. Other options are refused, like all unknown fields.
 type processingOptions struct {
 	Capabilities     map[string]json.RawMessage `json:"capabilities"`
 	ExtraHTTPHeaders []extraHeaders             `json:"extraHttpHeaders"`
 }
 
-// extraHeaders go along where something is fetched from a domain.
+// extraHeaders are sent with requests to a domain.
 type extraHeaders struct {
 	Domain  string            `json:"domain"`
 	Headers map[string]string `json:"headers"`
@@ -39,7 +38,7 @@ func (o processingOptions) check(wrong *issues) {
 	}
 }
 
-// searches is how many searches of the web are counted.
+// searches returns the number of web searches to count.
 func (o processingOptions) searches() int {
 	if _, on := o.Capabilities["webSearch"]; on {
 		return 1
@@ -47,7 +46,7 @@ func (o processingOptions) searches() int {
 	return 0
 }
 
-// usable refuses what a model cannot do.
+// usable refuses options that a model does not support.
 func (o processingOptions) usable(m Model) error {
 	if _, on := o.Capabilities["reasoning"]; on && !m.Reasoning {
 		return malformed("capabilities.reasoning", "is not supported by %s", m.ID)
@@ -58,7 +57,7 @@ func (o processingOptions) usable(m Model) error {
 	return nil
 }
 
-// headers are those that go along to a URL: to the host that a domain names, and to no other.
+// headers returns the headers for a URL: those for its host, and no others.
 func (o processingOptions) headers(rawURL string) http.Header {
 	all := http.Header{}
 	for _, h := range o.ExtraHTTPHeaders {
@@ -72,7 +71,7 @@ func (o processingOptions) headers(rawURL string) http.Header {
 	return all
 }
 
-// hostOf is the host, with its port, of a URL or of a domain.
+// hostOf returns the host and port of a URL or a domain.
 func hostOf(rawURL string) string {
 	if !strings.Contains(rawURL, "://") {
 		rawURL = "https://" + rawURL

@@ -9,7 +9,7 @@ import (
 	"assetferry/internal/sandbox/aiservice"
 )
 
-// Pictures are fetched with the headers for their domain, and for no other one.
+// The test verifies that images are fetched with the headers for their domain, and no others.
 func TestProcessingOptions(t *testing.T) {
 	c := start(t, aiservice.Options{})
 	var let, others atomic.Int64

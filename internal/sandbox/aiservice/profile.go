@@ -5,7 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"image"
-	_ "image/jpeg" // to read their sizes
+	_ "image/jpeg" // for their sizes
 	_ "image/png"
 	"io"
 	"net/http"
@@ -16,44 +16,44 @@ import (
 	"assetferry/internal/sandbox/profile"
 )
 
-// A Profile says what the AI content service does where its documentation is silent, so that the
-// stand-in can do as a real one was seen to do. The zero value is the stand-in's own choice in
-// everything; of numbers, zero is that choice, too, and a negative one is no limit.
+// A Profile selects the undocumented behaviour of the AI content service, so that the stand-in can
+// imitate measured behaviour. The zero value is the stand-in's own choice. For numbers, a negative
+// value means no limit.
 type Profile struct {
-	Version int `yaml:"version"` // of the file; 1
+	Version int `yaml:"version"` // of the file format; 1
 
-	Lists    string `yaml:"lists"`    // all but that of messages: page or array
-	Messages string `yaml:"messages"` // page or array
-	Models   string `yaml:"models"`   // the key that holds them: items or models
+	Lists    string `yaml:"lists"`    // form of all lists but messages: page or array
+	Messages string `yaml:"messages"` // form of messages: page or array
+	Models   string `yaml:"models"`   // key of the list: items or models
 
-	LargestPage int    `yaml:"largest_page"` // a larger limit is refused
-	Order       string `yaml:"order"`        // that is asked for: honour or ignore
+	LargestPage int    `yaml:"largest_page"` // larger limits are refused
+	Order       string `yaml:"order"`        // requested order: honour or ignore
 
-	Created      int    `yaml:"created"`       // the status: 201 or 200
-	Deleted      int    `yaml:"deleted"`       // the status: 204 or 200
-	DeletedAgain string `yaml:"deleted_again"` // what is gone already: refuse or accept
+	Created      int    `yaml:"created"`       // status: 201 or 200
+	Deleted      int    `yaml:"deleted"`       // status: 204 or 200
+	DeletedAgain string `yaml:"deleted_again"` // a second deletion: refuse or accept
 
-	TakenIDs  string `yaml:"taken_ids"`  // of conversations that exist: refuse or accept
-	ReusedIDs string `yaml:"reused_ids"` // of conversations that were deleted: accept or refuse
-	MaxID     int    `yaml:"max_id"`     // characters
-	Group     string `yaml:"group"`      // of conversations: optional or required
+	TakenIDs  string `yaml:"taken_ids"`  // IDs of existing conversations: refuse or accept
+	ReusedIDs string `yaml:"reused_ids"` // IDs of deleted conversations: accept or refuse
+	MaxID     int    `yaml:"max_id"`     // maximum length in characters
+	Group     string `yaml:"group"`      // group of a conversation: optional or required
 
-	TinyImages string `yaml:"tiny_images"` // of a single pixel: accept or refuse
-	IdleUsers  string `yaml:"idle_users"`  // asked about by ID, in usage: list or omit
+	TinyImages string `yaml:"tiny_images"` // images of one pixel: accept or refuse
+	IdleUsers  string `yaml:"idle_users"`  // requested users without usage: list or omit
 
-	// What is only there for people.
+	// Information for people.
 	Service    string            `yaml:"service"`
 	MeasuredAt string            `yaml:"measured_at"`
-	Unknown    map[string]string `yaml:"unknown"` // why something was not measured
+	Unknown    map[string]string `yaml:"unknown"` // reasons for missing measurements
 }
 
-// ReadProfile reads a profile in YAML. What it does not know is an error, which shows the line;
-// name is what the file is called in it.
+// ReadProfile parses a YAML profile. Unknown keys are errors with their line; name is the file name
+// for messages.
 func ReadProfile(name string, r io.Reader) (p Profile, err error) {
 	return p, profile.ReadInto(name, r, &p)
 }
 
-// Check finds a value that is not allowed, and names its key.
+// Check returns the key of an invalid value, and the error.
 func (p *Profile) Check() (key string, err error) {
 	if p.Version != 1 {
 		return "version", fmt.Errorf("its version is %d, and only 1 is known", p.Version)
@@ -79,7 +79,7 @@ func number(n int) string {
 	return fmt.Sprint(n)
 }
 
-// limit is a limit of the profile, or the stand-in's own.
+// limit returns a limit of the profile, or else that of the stand-in.
 func limit(of, own int) int {
 	if of < 0 {
 		return 1 << 30
@@ -87,7 +87,7 @@ func limit(of, own int) int {
 	return cmp.Or(of, own)
 }
 
-// isPlain reports whether a list comes as an array, and not page by page.
+// isPlain reports whether a list is an array without pages.
 func (c *call) isPlain() bool {
 	form := c.server.options.Profile.Lists
 	if strings.HasSuffix(c.route.pattern, "/messages") {
@@ -96,7 +96,7 @@ func (c *call) isPlain() bool {
 	return form == "array"
 }
 
-// Reply answers with a value in JSON; what was made has the status that the profile says.
+// Reply responds with JSON; the profile sets the status of creations.
 func (c *call) Reply(status int, v any) error {
 	if status == http.StatusCreated {
 		status = cmp.Or(c.server.options.Profile.Created, status)
@@ -104,7 +104,7 @@ func (c *call) Reply(status int, v any) error {
 	return c.Exchange.Reply(status, v)
 }
 
-// Done answers that something is gone.
+// Done responds to a deletion.
 func (c *call) Done() error {
 	if status := c.server.options.Profile.Deleted; status == http.StatusOK {
 		return c.Reply(status, map[string]any{})
@@ -112,14 +112,13 @@ func (c *call) Done() error {
 	return c.Exchange.Done()
 }
 
-// isAlreadyDeleted reports whether a refusal is one that the profile does not know: that what is to
-// be deleted is not there.
+// isAlreadyDeleted reports whether an error must be ignored by the profile: the object to delete
+// does not exist.
 func (c *call) isAlreadyDeleted(p *problem) bool {
 	return c.R.Method == http.MethodDelete && p.status == http.StatusNotFound && !c.route.open && c.server.options.Profile.DeletedAgain == "accept"
 }
 
-// A graveyard remembers the IDs of conversations that were deleted, for profiles in which they
-// cannot be used again.
+// A graveyard records the IDs of deleted conversations, for profiles that refuse to use them again.
 type graveyard struct {
 	mu   sync.Mutex
 	dead map[string]bool
@@ -144,7 +143,7 @@ func (g *graveyard) has(who identity, id string) bool {
 	return g.dead[grave(who, id)]
 }
 
-// refuseTiny refuses images of a single pixel, where the profile does.
+// refuseTiny refuses images of one pixel if the profile does.
 func (p Profile) refuseTiny(data []byte) error {
 	if p.TinyImages != "refuse" {
 		return nil

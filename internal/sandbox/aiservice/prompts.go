@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// A prompt is one that a context holds ready.
+// A prompt is a stored prompt of a context.
 type prompt struct {
 	ID     string `json:"id"`
 	Name   string `json:"name"`
@@ -17,7 +17,7 @@ const promptColumns = "id, name, prompt"
 
 func readPrompt(s scan) (p prompt, err error) { return p, s(&p.ID, &p.Name, &p.Prompt) }
 
-// A promptPatch is what a prompt is made of or changed to; nil is left as it is.
+// A promptPatch contains the fields of a prompt to create or change; nil does not change.
 type promptPatch struct {
 	Name   *string `json:"name"`
 	Prompt *string `json:"prompt"`
@@ -62,7 +62,7 @@ func (s *Server) createPrompt(c *call) error {
 
 func (s *Server) listPrompts(c *call) error { return listOf(c, "prompts", promptColumns, readPrompt) }
 
-// prompt finds the one that the path names.
+// prompt returns the prompt in the path.
 func (c *call) prompt(tx *sql.Tx) (p prompt, context int64, err error) {
 	v, err := c.context(tx)
 	if err != nil {

@@ -14,25 +14,25 @@ import (
 	"assetferry/internal/sandbox/standin"
 )
 
-// An event is one of a stream.
+// An event is an event of a stream.
 type event struct {
 	name string
 	data any
 }
 
-// A fields value is the data of an event.
+// fields are the data of an event.
 type fields = map[string]any
 
-// A reply is the answer to a question: what is sent, and what is kept.
+// A reply is the answer to a question: its events and its stored message.
 type reply struct {
 	events []event
 	text   string
-	title  string // new for the conversation; empty: it has one
+	title  string // for a conversation without a title; otherwise empty
 	body   storedMessage
-	failed bool // nothing is kept
+	failed bool // nothing is stored
 }
 
-// reply makes the answer up.
+// reply invents the answer.
 func (s *Server) reply(c *call, v conversation, q *question) reply {
 	r := reply{body: storedMessage{ID: newID(), Role: "assistant"}}
 	r.text = c.spoil(q.style().Reply(q.prompt(), slices.Concat(q.with, q.earlier, q.files), q.said()))
@@ -63,7 +63,7 @@ func (s *Server) reply(c *call, v conversation, q *question) reply {
 
 func (r *reply) say(name string, data fields) { r.events = append(r.events, event{name, data}) }
 
-// search finds a source that nobody takes for a real one.
+// search adds a source that is obviously invented.
 func (r *reply) search(prompt string) {
 	source := said{
 		ID: newID(), Type: "url", URL: "https://example.com/made-up-by-the-sandbox", Title: answer.Mark + ": " + answer.Title(prompt),
@@ -74,14 +74,14 @@ func (r *reply) search(prompt string) {
 	r.body.Content = append(r.body.Content, source)
 }
 
-// useTools acts as if the tools that the message has something for had been used.
+// useTools adds results of the tools for which the message has data.
 func (r *reply) useTools(q *question) {
 	for _, item := range q.Content {
 		if item.Type != "mcp-tool-context" {
 			continue
 		}
 		name := item.MCPServerName + "-" + item.ToolName
-		result, _ := json.Marshal(fields{"data": item.Data, "attributes": fields{}}) // it came as JSON
+		result, _ := json.Marshal(fields{"data": item.Data, "attributes": fields{}}) // decoded from JSON
 		r.say("mcp-tool-notification", fields{"toolName": name, "level": "info", "data": answer.Mark})
 		r.say("mcp-tool-result", fields{"toolName": name, "result": string(result)})
 		r.body.Content = append(r.body.Content, said{ID: newID(), Type: "mcp-tool-result", Content: new(string(result)), ToolName: name})
@@ -95,8 +95,8 @@ func (r *reply) sayText(text string) {
 	r.body.Content = append(r.body.Content, said{ID: newID(), Type: "text", Content: &text})
 }
 
-// modified is a document after what a prompt asks for: what Document Processing makes of
-// it, its pictures included, or else something that is made up.
+// modified returns a document after a prompt: the result of Document Processing, including its
+// images, or else invented changes.
 func (s *Server) modified(c *call, q *question, document string) string {
 	style := q.style()
 	if text := style.Process(q.prompt(), []string{document}, s.pictures(c, processingOptions{}.headers))[0].Document; text != document {
@@ -113,9 +113,8 @@ func (r *reply) modify(d attachment, text string) {
 	r.body.Content = append(r.body.Content, said{ID: id, Type: "modification", Content: &text})
 }
 
-// finish keeps a reply once it has taken its time, whether or not anybody has listened
-// to it so far. The conversation is free before the end is told, so that who has
-// seen the end can go on.
+// finish stores a reply after its duration, with or without a connected client. The conversation
+// can be used again before the last event is sent, so that a client that has seen it can continue.
 func (s *Server) finish(c *call, v conversation, r reply, kept chan<- struct{}) {
 	defer close(kept)
 	defer s.replies.finish(v.seq)
@@ -136,7 +135,7 @@ func (s *Server) finish(c *call, v conversation, r reply, kept chan<- struct{}) 
 	}
 }
 
-// deltas cuts a text into pieces as a model would: several, and no character in two.
+// deltas splits a text into several parts like a model, never within a character.
 func deltas(text string) (all []string) {
 	characters := []rune(text)
 	size := max(12, len(characters)/64+1)
@@ -151,7 +150,7 @@ func deltas(text string) (all []string) {
 	return all
 }
 
-// spoil is the text of an answer after the fault of the call.
+// spoil returns the text of an answer after the fault of the call.
 func (c *call) spoil(text string) string {
 	switch c.fault.Stream {
 	case fault.Garbled:

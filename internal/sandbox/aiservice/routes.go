@@ -10,14 +10,14 @@ import (
 // A route is a method and a pattern with its handler.
 type route struct {
 	method, pattern string
-	scopes          []string // any one of them is needed; "{}" is the first wildcard's value. None: any token will do
+	scopes          []string // alternatives; "{}" is the value of the first wildcard. None: any token
 	handle          func(*Server, *call) error
-	streams         bool // its answer arrives in pieces
-	open            bool // no token is needed
-	guess           bool // nobody has written down that it looks like this
+	streams         bool // the response is a stream
+	open            bool // no token is required
+	guess           bool // the route is not documented
 }
 
-// needs are the scopes with the values of the wildcards in them.
+// needs returns the scopes with the values of the wildcards.
 func (r route) needs(args []string) []string {
 	needs := slices.Clone(r.scopes)
 	for i := range needs {
@@ -28,12 +28,12 @@ func (r route) needs(args []string) []string {
 	return needs
 }
 
-// routes is the list of everything the stand-in answers, words before wildcards.
+// routes returns all routes of the stand-in, words before wildcards.
 func routes() []route {
 	return slices.Concat(serviceRoutes(), conversationRoutes(), statelessRoutes(), contextRoutes(), adminRoutes())
 }
 
-// offered leaves out what is not there on premises.
+// offered omits routes that do not exist on premises.
 func offered(onPremises bool) []route {
 	return slices.DeleteFunc(routes(), func(r route) bool { return onPremises && r.pattern == usagePattern })
 }
@@ -128,7 +128,7 @@ func contextRoutes() []route {
 	)
 }
 
-// guesses marks routes as such.
+// guesses marks routes as guesses.
 func guesses(all ...route) []route {
 	for i := range all {
 		all[i].guess = true
@@ -136,7 +136,7 @@ func guesses(all ...route) []route {
 	return all
 }
 
-// usagePattern is that of the route that is not there on premises.
+// usagePattern is the pattern of the route that does not exist on premises.
 const usagePattern = "/v1/admin/billing/usage"
 
 func adminRoutes() []route {
@@ -147,7 +147,7 @@ func adminRoutes() []route {
 	}
 }
 
-// named are the routes as faults and the router go by them.
+// named returns the routes for faults and the router.
 func named(all []route) (names []fault.Route) {
 	for _, r := range all {
 		names = append(names, fault.Route{Method: r.method, Pattern: r.pattern, Streams: r.streams})

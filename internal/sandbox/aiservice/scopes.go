@@ -13,15 +13,15 @@ const (
 	readConversations  = "ai:conversations:read"
 	writeConversations = "ai:conversations:write"
 	useURLs            = "ai:conversations:context:urls"
-	useFiles           = "ai:conversations:context:files:" // and the format
+	useFiles           = "ai:conversations:context:files:" // followed by the format
 	useReasoning       = "ai:conversations:reasoning"
 
-	processDocuments = "ai:documents:process" // as the sister product has it
+	processDocuments = "ai:documents:process" // as in the sister product
 	readContexts     = "ai:contexts:read"     // a guess
 )
 
-// createConversations and deleteConversations are what one source has for what is a
-// part of writing elsewhere. Of alternatives, any one will do.
+// createConversations and deleteConversations return scopes of one source, which other sources
+// include in writing. Any alternative is sufficient.
 func createConversations() []string {
 	return []string{writeConversations, "ai:conversations:create"}
 }
@@ -30,12 +30,12 @@ func deleteConversations() []string {
 	return []string{writeConversations, "ai:conversations:delete"}
 }
 
-// useWebSearch is spelled in two ways, depending on the source.
+// useWebSearch returns both spellings of the scope in the sources.
 func useWebSearch() []string {
 	return []string{"ai:conversations:websearch", "ai:conversations:webSearch"}
 }
 
-// scopes are what a token grants.
+// scopes are the scopes of a token.
 type scopes []string
 
 func (s scopes) without(scope string) scopes {
@@ -49,10 +49,9 @@ func (s scopes) grant(alternatives ...string) bool {
 	})
 }
 
-// covers reports whether a scope is the one that is needed, or holds it: a last
-// segment of "*" covers everything deeper, another "*" what is in its segment. The
-// type, which is the second segment, cannot be a wildcard, and a scope without one
-// says nothing of what lies below it.
+// covers reports whether a granted scope includes the needed one: a last segment "*" covers all
+// deeper segments, another "*" one segment. The type, which is the second segment, cannot be a
+// wildcard. A scope without a wildcard does not cover deeper ones.
 func covers(granted, needed string) bool {
 	g, n := strings.Split(granted, ":"), strings.Split(needed, ":")
 	if len(g) < 2 || strings.ContainsAny(g[0]+g[1], "*") {
@@ -70,18 +69,18 @@ func covers(granted, needed string) bool {
 	return true
 }
 
-// fits compares segments of a scope, which know no wildcard but "*".
+// fits compares segments of a scope. The only wildcard is "*".
 func fits(pattern, segment string) bool {
 	if !strings.Contains(pattern, "*") {
 		return pattern == segment
 	}
 	quoted := strings.NewReplacer(`\`, `\\`, "?", `\?`, "[", `\[`).Replace(pattern)
-	// path.Match keeps "*" from going over slashes, which are no separators here.
+	// In path.Match, "*" does not match slashes, which are no separators here.
 	ok, err := path.Match(strings.ReplaceAll(quoted, "/", ":"), strings.ReplaceAll(segment, "/", ":"))
 	return err == nil && ok
 }
 
-// need refuses a token that lacks one of the scopes, each given with its alternatives.
+// need refuses a token without one of the scopes, each given as alternatives.
 func (who identity) need(all ...[]string) error {
 	var missing []string
 	for _, alternatives := range all {

@@ -13,17 +13,17 @@ func (s *Server) getHealth(c *call) error {
 	return c.Reply(http.StatusOK, map[string]any{"serviceName": "assetferry-sandbox", "uptime": max(0, uptime)})
 }
 
-// Stats say what was asked of a stand-in. Those of requests and limits begin with its
-// start; the others are kept over restarts.
+// Stats are the statistics of a stand-in. Those of requests and limits begin at its start; the
+// others are stored.
 type Stats struct {
 	Requests       []standin.Count `json:"requests"`
 	BilledRequests int             `json:"billedCalls"`
 	Credits        []CreditsOf     `json:"credits"`
 	Limits         []LimitStats    `json:"limits"`
-	Conversations  int             `json:"conversations"` // that exist
+	Conversations  int             `json:"conversations"` // existing conversations
 }
 
-// CreditsOf are those that a user has used up.
+// CreditsOf are the credits that a user has used.
 type CreditsOf struct {
 	Environment string  `json:"environment"`
 	User        string  `json:"user"`
@@ -31,7 +31,7 @@ type CreditsOf struct {
 	Credits     float64 `json:"credits"`
 }
 
-// Stats gives them as GET /_sandbox/stats does.
+// Stats returns the statistics, as GET /_sandbox/stats does.
 func (s *Server) Stats() (Stats, error) {
 	v := Stats{Requests: s.stats.Counts(), Limits: s.limits.view(), Credits: []CreditsOf{}}
 	if err := s.store.do(v.readBilling); err != nil {
@@ -40,7 +40,7 @@ func (s *Server) Stats() (Stats, error) {
 	return v, nil
 }
 
-// serveStats answers without a token; it is neither counted nor disturbed.
+// serveStats responds without a token. Faults do not apply to it, and it is not counted.
 func (s *Server) serveStats(w http.ResponseWriter) {
 	v, err := s.Stats()
 	if err != nil {

@@ -18,24 +18,23 @@ import (
 
 const (
 	storeFile     = "ai.db"
-	applicationID = 0x41464149 // "AFAI": never open somebody else's database
+	applicationID = 0x41464149 // "AFAI": marks the databases of this stand-in
 	schemaVersion = 1
 )
 
 //go:embed schema.sql
 var schema string
 
-// A store holds everything, what was uploaded included: files are small, and there
-// are few at a time. It has one connection, so that what is done in one transaction
-// is done alone.
+// A store contains all data, including uploads, because files are small and few. It has one
+// connection, so transactions are exclusive.
 type store struct{ db *sql.DB }
 
 const pragmas = "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)"
 
 func openMemory() (*store, error) { return openDatabase("file::memory:" + pragmas) }
 
-// prepareDir makes the directory one of a sandbox, so that nobody takes it for a part
-// of a source.
+// prepareDir marks the directory as that of a sandbox, so that it is not treated as part of a
+// source.
 func prepareDir(dir string) error {
 	if _, err := datadir.Secure(dir); err != nil {
 		return err
@@ -53,7 +52,7 @@ func openStore(dir string) (*store, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) // SQLite itself would let others read it
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) // SQLite would let others read it
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +77,7 @@ func openDatabase(dsn string) (*store, error) {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	db.SetMaxOpenConns(1)
-	db.SetMaxIdleConns(1) // a database in memory lives in its connection
+	db.SetMaxIdleConns(1) // a database in memory belongs to its connection
 	st := &store{db}
 	if err := st.do(makeSchema); err != nil {
 		return nil, errors.Join(err, st.close())
@@ -86,8 +85,7 @@ func openDatabase(dsn string) (*store, error) {
 	return st, nil
 }
 
-// makeSchema creates the tables in an empty database, and refuses what is not the
-// stand-in's own.
+// makeSchema creates the tables in an empty database, and refuses other databases.
 func makeSchema(tx *sql.Tx) error {
 	var application, version, tables int
 	err := errors.Join(
@@ -109,8 +107,8 @@ func makeSchema(tx *sql.Tx) error {
 	return err
 }
 
-// do runs do in a transaction, which is durable once do has returned without an error.
-// It does not look at contexts: a request that has begun goes on to the end.
+// do runs a function in a transaction, which is durable once do has returned without an error. It
+// ignores contexts, because a request that has begun is completed.
 func (st *store) do(do func(*sql.Tx) error) error {
 	tx, err := st.db.Begin()
 	if err != nil {
@@ -124,7 +122,7 @@ func (st *store) do(do func(*sql.Tx) error) error {
 
 func (st *store) close() error { return st.db.Close() }
 
-// changed reports whether a statement found something to change.
+// changed reports whether a statement changed a row.
 func changed(tx *sql.Tx, query string, args ...any) (bool, error) {
 	result, err := tx.Exec(query, args...)
 	if err != nil {

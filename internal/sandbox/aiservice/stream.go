@@ -10,10 +10,10 @@ import (
 	"assetferry/internal/sandbox/standin"
 )
 
-// slowEventInterval is the interval of streams with the fault slow.
+// slowEventInterval is the event interval for the fault slow.
 const slowEventInterval = 200 * time.Millisecond
 
-// eventInterval is the time between two events of an answer.
+// eventInterval returns the time between two events of a response.
 func (s *Server) eventInterval(c *call) time.Duration {
 	if c.fault.Stream != fault.Slow {
 		return s.options.EventInterval
@@ -24,8 +24,8 @@ func (s *Server) eventInterval(c *call) time.Duration {
 	return slowEventInterval
 }
 
-// ended gives events their end: the event for that, or what the fault of the call has
-// instead. failure is the data of an error event.
+// ended adds the last event, or that of the fault of the call. failure is the data of an error
+// event.
 func (s *Server) ended(c *call, events []event, failure fields) []event {
 	middle := (len(events) + 1) / 2
 	switch {
@@ -39,7 +39,7 @@ func (s *Server) ended(c *call, events []event, failure fields) []event {
 	return append(events, event{"done", fields{}})
 }
 
-// stream sends events. The last one waits until all that follows from them is kept.
+// stream sends events. The last one waits until the reply is stored.
 func (c *call) stream(events []event, kept <-chan struct{}) error {
 	h := c.W.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
@@ -59,9 +59,9 @@ func (c *call) stream(events []event, kept <-chan struct{}) error {
 			return err
 		}
 		if _, err := c.W.Write(text); err != nil {
-			c.Abort() // nobody is left to listen
+			c.Abort() // the client has disconnected
 		}
-		_ = flusher.Flush() // not every answer can
+		_ = flusher.Flush() // some writers do not support it
 	}
 	if c.fault.Stream == fault.Cut {
 		c.Abort()
@@ -69,8 +69,8 @@ func (c *call) stream(events []event, kept <-chan struct{}) error {
 	return nil
 }
 
-// encode gives the lines of an event; the data are bare, or in an envelope as an
-// earlier version of the service had it.
+// encode returns the lines of an event, with bare data or in the envelope of an earlier version of
+// the service.
 func (e event) encode(envelope bool) ([]byte, error) {
 	data := e.data
 	if envelope {

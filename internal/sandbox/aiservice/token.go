@@ -15,20 +15,20 @@ import (
 	"assetferry/internal/sandbox/tokens"
 )
 
-// leeway is how far the clock of the machine that signs may be off; that of the
-// service on premises.
+// leeway is the permitted clock difference of the machine that signs, as for the service on
+// premises.
 const leeway = time.Minute
 
-// maxToken is the longest token looked at; a guess.
+// maxToken is the maximum length of a token; a guess.
 const maxToken = 64 << 10
 
-// An identity is whom a valid token names.
+// An identity is the user and the environment of a valid token.
 type identity struct {
 	environment, user string
 	scopes            scopes
 }
 
-// tokenRules say which tokens are valid.
+// tokenRules are the rules for valid tokens.
 type tokenRules struct {
 	keys    map[string]tokens.AccessKey // by environment
 	age     time.Duration
@@ -95,8 +95,8 @@ func (t tokenRules) authenticate(text string) (c standin.Object, environment str
 	return c, environment, nil
 }
 
-// checkTimes holds iat, nbf and exp against the server's clock. There are clients without
-// exp; their tokens are good as long as they are young.
+// checkTimes compares iat, nbf and exp with the clock of the server. Some clients omit exp; their
+// tokens expire by age.
 func (t tokenRules) checkTimes(c standin.Object, now time.Time) error {
 	iat, ok := c.Seconds("iat")
 	if !ok {
@@ -138,8 +138,8 @@ func checkNotBefore(c standin.Object, now time.Time) error {
 	return nil
 }
 
-// scopes are those in auth.ai.permissions. Anything but an array of strings grants
-// nothing, and so do scopes that are spelled wrong.
+// scopes returns the scopes in auth.ai.permissions. Values other than an array of strings grant
+// nothing, and neither do misspelled scopes.
 func (t tokenRules) scopes(service standin.Object) (granted scopes) {
 	if json.Unmarshal(service["permissions"], &granted) != nil {
 		return nil
@@ -150,7 +150,7 @@ func (t tokenRules) scopes(service standin.Object) (granted scopes) {
 	return granted
 }
 
-// invalidToken refuses a token; part is the one that is wrong, if it is one.
+// invalidToken returns the error for a token; part is the wrong part, if known.
 func invalidToken(part, why string) *problem {
 	code := "invalid-jwt"
 	if part != "" {

@@ -18,7 +18,7 @@ import (
 	"assetferry/internal/sandbox/aiservice/aiservicetest"
 )
 
-// signAs makes a token with an algorithm.
+// signAs returns a token with another algorithm.
 func signAs(t testing.TB, alg string, checksum func() hash.Hash, claims map[string]any) string {
 	t.Helper()
 	b, err := json.Marshal(claims)
@@ -46,7 +46,7 @@ func TestTokens(t *testing.T) {
 	seconds := func(d time.Duration) int64 { return at.read().Add(d).Unix() }
 	sign := func(key string, value any) string { return aiservicetest.Sign(e.AccessKey, claims(key, value)) }
 	for name, test := range map[string]struct {
-		token, code string // no code: it is good
+		token, code string // no code: valid
 	}{
 		"HS256":                  {sign("", ""), ""},
 		"HS384":                  {signAs(t, "HS384", sha512.New384, claims("", "")), ""},
@@ -108,7 +108,7 @@ func TestPermissionsThatGrantNothing(t *testing.T) {
 	}
 }
 
-// TestEveryRouteNeedsItsScope goes through the table of routes.
+// TestEveryRouteNeedsItsScope verifies the scopes of all routes.
 func TestEveryRouteNeedsItsScope(t *testing.T) {
 	c := start(t, aiservice.Options{})
 	wildcard := regexp.MustCompile(`\{\w+\}`)
@@ -152,7 +152,7 @@ func TestScopesWithinRoutes(t *testing.T) {
 	for name, test := range map[string]struct {
 		scopes  []string
 		body    map[string]any
-		missing []any // none: it is let through
+		missing []any // none: accepted
 	}{
 		"no model":             {nil, message, []any{"ai:models:openai:gpt-5.4-mini"}},
 		"another model":        {[]string{"ai:models:openai:gpt-5.1"}, message, []any{"ai:models:openai:gpt-5.4-mini"}},
@@ -213,7 +213,7 @@ func TestDevelopmentTokens(t *testing.T) {
 	c.refused("GET", "/token/dev/0000", nil, 404, "not-found")
 }
 
-// recorded sends a request as it is.
+// recorded returns the response to a request without a connection.
 func recorded(t testing.TB, r *http.Request) answered {
 	t.Helper()
 	response, err := http.DefaultTransport.RoundTrip(r)

@@ -9,7 +9,7 @@ import (
 	"assetferry/internal/sandbox/aiservice"
 )
 
-// site is a web site of this machine.
+// site returns a web site on this machine.
 func site(t *testing.T) *httptest.Server {
 	t.Helper()
 	mux := http.NewServeMux()

@@ -22,7 +22,7 @@ func (s *Server) addWebResource(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.attach(c, nil); err != nil { // before anything is fetched
+	if err := s.attach(c, nil); err != nil { // before the fetch
 		return err
 	}
 	fetched, err := s.scrape(c, in.URL)

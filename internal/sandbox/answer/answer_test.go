@@ -14,11 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// plain is no house style.
+// plain is the style without rules.
 var plain Style
 
-// picture is a PNG of so many pixels, the upper part of one colour and the rest of
-// another.
+// picture returns a PNG of a size, with different colours above and below.
 func picture(t testing.TB, width, height int, above, below color.Color) []byte {
 	t.Helper()
 	m := image.NewNRGBA(image.Rect(0, 0, width, height))

@@ -14,7 +14,7 @@ import (
 
 const wordType = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
-// docx is a DOCX with so many copies of a paragraph.
+// docx returns a DOCX with several copies of a paragraph.
 func docx(t testing.TB, paragraph string, copies int) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -33,7 +33,7 @@ func docx(t testing.TB, paragraph string, copies int) []byte {
 	return b.Bytes()
 }
 
-// deflated is a compressed stream of a PDF.
+// deflated returns a compressed stream of a PDF.
 func deflated(t testing.TB, dictionary, content string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -83,7 +83,7 @@ func TestTextOf(t *testing.T) {
 	}
 }
 
-// TestBombs makes sure that what is small when it is compressed is not read whole.
+// TestBombs verifies that decompression is limited.
 func TestBombs(t *testing.T) {
 	const paragraph = "<w:p><w:t>more and more</w:t></w:p>"
 	bomb := docx(t, paragraph, 2*mostText/len(paragraph))

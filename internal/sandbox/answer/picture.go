@@ -11,7 +11,7 @@ import (
 	"assetferry/internal/sandbox/rendition"
 )
 
-// maxPixels limits the images that are decoded. Of larger images only the size is known.
+// maxPixels limits the images that are decoded. Larger images have only a known size.
 const maxPixels = 40 << 20
 
 // A view is a measured image.

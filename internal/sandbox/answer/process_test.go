@@ -49,8 +49,8 @@ func TestProcess(t *testing.T) {
 	}
 }
 
-// FuzzProcess makes sure that documents without images stay as they are, and others but
-// for what is within their images.
+// FuzzProcess verifies that documents without images stay the same, and that others change only
+// within their image tags.
 func FuzzProcess(f *testing.F) {
 	f.Add(`<p data-id="1">a &amp; b<img src=a.png alt></p>`)
 	f.Add(`<img src="data:image/png;base64,AAAA" / alt = 'x>`)

@@ -89,7 +89,7 @@ func TestSetKnowsItsRoutes(t *testing.T) {
 	stream := fault.Route{Method: "POST", Pattern: "/messages", Streams: true}
 	for text, test := range map[string]struct {
 		routes []fault.Route
-		says   string // empty: the rule is taken
+		says   string // empty: the rule is valid
 	}{
 		"HEAD /assets/{any} status=500": {[]fault.Route{plain}, ""},
 		"* * stream=cut":                {[]fault.Route{plain, stream}, ""},

@@ -15,7 +15,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// TestDescription holds the description itself against the rules of OpenAPI 3.1.
+// TestDescription validates the description against the rules of OpenAPI 3.1.
 func TestDescription(t *testing.T) { each(t, testDescription) }
 
 // each runs a test on the description of every sandbox.
@@ -61,7 +61,7 @@ func testDescription(t *testing.T, d *description) {
 	}
 }
 
-// TestEverySchemaCompiles finds mistakes in schemas that no test asks for.
+// TestEverySchemaCompiles finds mistakes in schemas that no other test uses.
 func TestEverySchemaCompiles(t *testing.T) { each(t, testEverySchemaCompiles) }
 
 func testEverySchemaCompiles(t *testing.T, d *description) {
@@ -92,8 +92,8 @@ func testEverySchemaCompiles(t *testing.T, d *description) {
 	}
 }
 
-// TestAnswersAreClosed makes sure that a field which is not described is found:
-// every object of an answer says whether it may have others.
+// TestAnswersAreClosed verifies that undescribed fields are found: every object of a response
+// states whether it may have other fields.
 func TestAnswersAreClosed(t *testing.T) { each(t, testAnswersAreClosed) }
 
 func testAnswersAreClosed(t *testing.T, d *description) {
@@ -152,13 +152,13 @@ const (
 	refusal = `{"message":"No.","statusCode":404,"data":null,"traceId":"3b241101-e2bb-4255-8caf-4136c566a962"}`
 )
 
-// An exchangeCase is one that the check must let pass or find something in.
+// An exchangeCase is an exchange that the check must accept or refuse.
 type exchangeCase struct {
 	request string // "METHOD path body"
 	status  int
 	headers string // "Name: value; Name: value"
 	body    string
-	problem string // "" if there is none
+	problem string // "" if it is accepted
 }
 
 func TestAnswers(t *testing.T) {
@@ -278,8 +278,7 @@ func check(t *testing.T, h http.HandlerFunc) *Checker {
 	return newChecker(h, d)
 }
 
-// TestFilesPass makes sure that bytes reach the client while they are sent, and
-// are not kept.
+// TestFilesPass verifies that bytes reach the client while they are sent, and are not stored.
 func TestFilesPass(t *testing.T) {
 	arrived := make(chan struct{})
 	c := check(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -12,7 +12,7 @@ func TestReadProfile(t *testing.T) {
 	tests := []struct {
 		text string
 		want Profile
-		err  string // a part of it; empty: none
+		err  string // part of the error; empty: none
 	}{
 		{"version: 1\n", Profile{Version: 1}, ""},
 		{"# odd\nversion: 1\nequal_assets: rename\nmax_tag: -1\nlacks: [head, etag]\ntoken_age: 12h\nunknown:\n  rate: not asked\n",

@@ -7,7 +7,7 @@ import (
 	"assetferry/internal/sandbox/rendition"
 )
 
-// A Picture describes an asset as an image.
+// A Picture contains the image properties of an asset.
 type Picture struct {
 	State         string // "no", "readable", "broken"
 	Width, Height int

@@ -17,7 +17,7 @@ import (
 	"assetferry/internal/test/longtest"
 )
 
-// allocated is how many bytes a function takes, all in all.
+// allocated returns the number of bytes that a function allocates in total.
 func allocated(f func()) int64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -26,8 +26,8 @@ func allocated(f func()) int64 {
 	return int64(after.TotalAlloc - before.TotalAlloc)
 }
 
-// TestShrinkSlivers shrinks pictures of a row or two, which are many times as wide as photos:
-// what it takes goes by the number of pixels.
+// TestShrinkSlivers verifies that the memory for very wide or very high images depends on the
+// number of pixels.
 func TestShrinkSlivers(t *testing.T) {
 	const perPixel, fixed = 8, 4 << 20
 	for _, size := range []image.Point{{1 << 22, 1}, {1 << 22, 2}, {1 << 22, 3}, {2, 1 << 22}, {1, 1 << 22}} {
@@ -42,14 +42,15 @@ func TestShrinkSlivers(t *testing.T) {
 	}
 }
 
-// vp8l is a black lossless picture of any size in 8 bytes.
+// vp8l returns a black lossless image of any size in 8 bytes.
 func vp8l(side uint32) []byte {
 	bits := uint64(0x2f) | uint64(side-1)<<8 | uint64(side-1)<<22
 	b := binary.LittleEndian.AppendUint64(nil, bits)[:5]
 	return append(b, 0x88, 0x88, 0x08) // no transformation, no cache, and five codes of one symbol
 }
 
-// animated is an animation on a canvas, with a frame that says that it is of that size, too.
+// animated returns an animation whose frame header states the size of the canvas, with a frame of
+// the size inner after junk chunks.
 func animated(canvas, inner uint32, junk int) []byte {
 	size := []byte{byte(canvas - 1), 0, 0, byte(canvas - 1), 0, 0}
 	file := appendChunk([]byte("RIFF....WEBP"), "VP8X", append([]byte{flagAnimation, 0, 0, 0}, size...))
@@ -63,8 +64,8 @@ func animated(canvas, inner uint32, junk int) []byte {
 	return file
 }
 
-// TestFrameBomb decodes animations whose frames are larger than they say, or behind more parts
-// than are looked at.
+// TestFrameBomb verifies that animations are refused if a frame is larger than its header states,
+// or comes after too many chunks.
 func TestFrameBomb(t *testing.T) {
 	decode := func(file []byte) (took int64, err error) {
 		took = allocated(func() { _, err = Decode(bytes.NewReader(file), int64(len(file)), 1<<20) })
@@ -78,7 +79,7 @@ func TestFrameBomb(t *testing.T) {
 			t.Errorf("%s: %v, took %d MB", name, err, took>>20)
 		}
 	}
-	behind := appendChunk(nil, "junk", make([]byte, 8<<20)) // the file is read no further than the frame
+	behind := appendChunk(nil, "junk", make([]byte, 8<<20)) // the file is not read beyond the frame
 	file := animated(8, 8, 0)
 	if took, err := decode(append(file, behind...)); err != nil || took > 1<<20 {
 		t.Errorf("%v, took %d MB", err, took>>20)
@@ -88,7 +89,7 @@ func TestFrameBomb(t *testing.T) {
 	}
 }
 
-// peak is how many bytes a function has at once, at most.
+// peak returns the maximum number of bytes that a function uses at the same time.
 func peak(f func()) int64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(2))
 	debug.FreeOSMemory()
@@ -116,8 +117,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestCostCovers makes renditions of noise in every format, as large as the picture and smaller,
-// and holds that none takes more than was reserved for it.
+// TestCostCovers verifies that renditions of noise in every format, at full size and smaller, need
+// no more memory than reserved.
 func TestCostCovers(t *testing.T) {
 	const side = 300
 	random := rand.New(rand.NewPCG(1, 2))
@@ -146,7 +147,7 @@ func TestCostCovers(t *testing.T) {
 		for n, f := range Formats() {
 			most := side - 10
 			if n < 2 {
-				most = 2 * side // as large as the picture
+				most = 2 * side // at full size
 			}
 			box, cost, err := Within(bytes.NewReader(file), int64(len(file)), most, most, f)
 			if err != nil {
@@ -158,7 +159,7 @@ func TestCostCovers(t *testing.T) {
 				}
 			}
 			took := peak(rendition)
-			for tries := 1; took > cost && tries < 5; tries++ { // garbage that waits for its collection counts, too
+			for tries := 1; took > cost && tries < 5; tries++ { // the garbage collector may be late
 				took = min(took, peak(rendition))
 			}
 			if took > cost {
@@ -168,8 +169,8 @@ func TestCostCovers(t *testing.T) {
 	}
 }
 
-// TestCostOfTurning holds that a picture that is turned is there twice more: as it was decoded in
-// the model of turning, and upright.
+// TestCostOfTurning verifies that a rotated image reserves memory for two more copies: one in the
+// colour model of the rotation, and the upright one.
 func TestCostOfTurning(t *testing.T) {
 	const side = 600
 	photo := encode(t, scene(side, side), JPEG, 80)
@@ -186,7 +187,7 @@ func TestCostOfTurning(t *testing.T) {
 	}
 }
 
-// TestNoisyOpacity has an opacity that cannot be compressed.
+// TestNoisyOpacity encodes an opacity that cannot be compressed.
 func TestNoisyOpacity(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	m := image.NewNRGBA(image.Rect(0, 0, 700, 700))

@@ -20,7 +20,7 @@ func TestRenditionsAreKept(t *testing.T) {
 			t.Errorf("%d: %d bytes, %v", width, len(b), err)
 		}
 	}
-	for _, width := range []int{40, 41, 40, 42, 40, 41, 101, 101} { // 41 goes for 42, and 42 for 41
+	for _, width := range []int{40, 41, 40, 42, 40, 41, 101, 101} { // 41 evicts 42, and 42 evicts 41
 		ask(width)
 	}
 	if got := fmt.Sprint(made); got != fmt.Sprint(map[Key]int{{Width: 40}: 1, {Width: 41}: 2, {Width: 42}: 1, {Width: 101}: 2}) {
@@ -47,8 +47,8 @@ func TestErrorsAreNotKept(t *testing.T) {
 	}
 }
 
-// TestConversionsAtOnce asks for three renditions ten times each, all at the same
-// time: each is made once, and never more than two are under way.
+// TestConversionsAtOnce verifies that three renditions that are requested ten times each in
+// parallel are generated once each, and at most two at a time.
 func TestConversionsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

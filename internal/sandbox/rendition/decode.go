@@ -87,9 +87,8 @@ func measure(file *io.SectionReader) (c codec, size image.Point, err error) {
 	return c, image.Pt(config.Width, config.Height), nil
 }
 
-// Decode reads a complete image, so that any damage is found. Of an animation it reads the
-// first frame. If the header has more than maxPixels, the error is [ErrTooLarge] and nothing is
-// decoded.
+// Decode reads a complete image, so that any damage is found. For an animation it reads the first
+// frame. If the header has more than maxPixels, the error is [ErrTooLarge] and nothing is decoded.
 func Decode(r io.ReaderAt, size int64, maxPixels int) (Picture, error) {
 	c, at, err := measure(io.NewSectionReader(r, 0, size))
 	if err == nil && at.X > maxPixels/at.Y {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestEdit follows the top left pixel of a picture of 4 × 2.
+// TestEdit verifies the position of the top left pixel of a 4 × 2 image after edits.
 func TestEdit(t *testing.T) {
 	m := image.NewRGBA(image.Rect(0, 0, 4, 2))
 	m.SetRGBA(0, 0, color.RGBA{255, 255, 255, 255})
@@ -15,7 +15,7 @@ func TestEdit(t *testing.T) {
 	for name, test := range map[string]struct {
 		edit Edit
 		size image.Point
-		at   image.Point // of the white pixel
+		at   image.Point // position of the white pixel
 	}{
 		"nothing":            {Edit{}, image.Pt(4, 2), image.Pt(0, 0)},
 		"crop":               {Edit{Crop: image.Rect(0, 0, 3, 1)}, image.Pt(3, 1), image.Pt(0, 0)},

@@ -25,8 +25,7 @@ import (
 	blur "github.com/bbrks/go-blurhash"
 )
 
-// scene paints something like a photo: gradients, discs with sharp edges, and
-// the grain of a sensor.
+// scene returns an image similar to a photo: gradients, discs with sharp edges, and sensor noise.
 func scene(width, height int) *image.RGBA {
 	m := image.NewRGBA(image.Rect(0, 0, width, height))
 	grain := uint32(1)
@@ -50,7 +49,7 @@ func scene(width, height int) *image.RGBA {
 
 func channel(v float64) uint8 { return uint8(min(255, max(0, v))) }
 
-// psnr compares pictures in decibels, on white; equal ones are infinitely alike.
+// psnr returns the similarity of two images on white in decibels; it is infinite for equal ones.
 func psnr(t testing.TB, a, b image.Image) float64 {
 	t.Helper()
 	if a.Bounds().Size() != b.Bounds().Size() {
@@ -74,8 +73,7 @@ func encode(t testing.TB, m image.Image, f Format, quality int) []byte {
 	return b.Bytes()
 }
 
-// decodeElsewhere decodes with a library other than the one that encoded, where
-// there are two.
+// decodeElsewhere decodes with another library than the one that encoded, if there are two.
 func decodeElsewhere(t testing.TB, b []byte, f Format) image.Image {
 	t.Helper()
 	r := bytes.NewReader(b)
@@ -83,7 +81,7 @@ func decodeElsewhere(t testing.TB, b []byte, f Format) image.Image {
 	var err error
 	switch f {
 	case WebP:
-		m, err = decodeWebP(io.NewSectionReader(r, 0, int64(len(b)))) // golang.org/x/image's, with the levels of colours put right
+		m, err = decodeWebP(io.NewSectionReader(r, 0, int64(len(b)))) // decoder of golang.org/x/image, with corrected colour levels
 	case JPEG:
 		m, err = jpeg.Decode(r)
 	case PNG:
@@ -148,7 +146,7 @@ func distinct(p *image.Paletted) int {
 	return len(seen)
 }
 
-// TestEncodeEveryModel encodes pictures as decoders give them.
+// TestEncodeEveryModel encodes images in all colour models of decoders.
 func TestEncodeEveryModel(t *testing.T) {
 	m := scene(90, 61)
 	grey, deep := image.NewGray(m.Rect), image.NewNRGBA64(m.Rect)
@@ -168,7 +166,7 @@ func TestEncodeEveryModel(t *testing.T) {
 	}
 }
 
-// TestTransparency encodes a disc that fades out on nothing.
+// TestTransparency encodes a disc with a transparent border.
 func TestTransparency(t *testing.T) {
 	m := image.NewNRGBA(image.Rect(0, 0, 96, 64))
 	for y := range 64 {
@@ -180,7 +178,7 @@ func TestTransparency(t *testing.T) {
 	for _, test := range []struct {
 		format   Format
 		quality  int
-		corner   uint32 // opacity at a corner, of 255
+		corner   uint32 // opacity of a corner, of 255
 		halfway  [2]uint32
 		likeness float64
 	}{
@@ -204,7 +202,7 @@ func TestTransparency(t *testing.T) {
 			t.Errorf("%s %d: %.1f dB", test.format, test.quality, likeness)
 		}
 	}
-	for _, quality := range []int{1, 100} { // of one entry there is nothing to choose
+	for _, quality := range []int{1, 100} { // a palette of one entry has no alternatives
 		empty := image.NewNRGBA(image.Rect(0, 0, 3, 2))
 		for _, f := range []Format{PNG, GIF} {
 			if _, _, _, a := decodeElsewhere(t, encode(t, empty, f, quality), f).At(1, 1).RGBA(); a != 0 {
@@ -234,8 +232,8 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// TestShrink compares the fast way with the thorough one, for the kinds of
-// pictures that have a way of their own, and odd sizes.
+// TestShrink compares the fast scaler with an exact one, for the colour models with their own code
+// and for odd sizes.
 func TestShrink(t *testing.T) {
 	for _, size := range []image.Point{{640, 480}, {641, 479}, {333, 901}} {
 		m := scene(size.X, size.Y)
@@ -267,7 +265,7 @@ func toYCbCr(m *image.RGBA, ratio image.YCbCrSubsampleRatio) *image.YCbCr {
 	return out
 }
 
-// exifWith is an EXIF structure with an orientation, in either byte order.
+// exifWith returns an EXIF structure with an orientation, in either byte order.
 func exifWith(o orientation, order binary.AppendByteOrder, mark string) []byte {
 	b := order.AppendUint16([]byte(mark), 42)
 	b = order.AppendUint32(b, 8)
@@ -282,12 +280,12 @@ func exifWith(o orientation, order binary.AppendByteOrder, mark string) []byte {
 	return order.AppendUint32(b, 0)
 }
 
-// withEXIF puts EXIF into a file where its format keeps it.
+// withEXIF adds EXIF to a file at the place of its format.
 func withEXIF(t *testing.T, file []byte, f Format, exif []byte) []byte {
 	t.Helper()
 	switch f {
 	case JPEG:
-		app0 := []byte{0xff, 0xe0, 0, 4, 'x', 'y'} // something to skip
+		app0 := []byte{0xff, 0xe0, 0, 4, 'x', 'y'} // a segment to skip
 		app1 := binary.BigEndian.AppendUint16([]byte{0xff, 0xe1}, uint16(len(exif)+8))
 		return bytes.Join([][]byte{file[:2], app0, app1, []byte("Exif\x00\x00"), exif, file[2:]}, nil)
 	case PNG:
@@ -308,7 +306,7 @@ func withEXIF(t *testing.T, file []byte, f Format, exif []byte) []byte {
 	return nil
 }
 
-// TestOrientation stores a picture in all eight ways and wants it upright.
+// TestOrientation verifies that an image is upright after decoding, for all eight orientations.
 func TestOrientation(t *testing.T) {
 	want := image.NewRGBA(image.Rect(0, 0, 48, 32))
 	corners := [4]color.RGBA{{220, 20, 20, 255}, {20, 200, 20, 255}, {20, 20, 220, 255}, {230, 230, 20, 255}}
@@ -348,10 +346,10 @@ func TestOrientation(t *testing.T) {
 	}
 }
 
-// The eight ways are those of the EXIF standard: where its row 0 and column 0 are
-// seen.
+// The test verifies the eight orientations of the EXIF standard, which defines the visible position
+// of row 0 and column 0.
 func TestOrientationsAreThoseOfEXIF(t *testing.T) {
-	for o, want := range map[orientation]image.Point{ // where the stored top left is seen, of 3 × 2 stored pixels
+	for o, want := range map[orientation]image.Point{ // visible position of the stored top left pixel, for 3 × 2 stored pixels
 		1: {0, 0}, 2: {2, 0}, 3: {2, 1}, 4: {0, 1}, 5: {0, 0}, 6: {1, 0}, 7: {1, 2}, 8: {0, 2},
 	} {
 		m := image.NewRGBA(image.Rect(0, 0, 3, 2))
@@ -362,7 +360,7 @@ func TestOrientationsAreThoseOfEXIF(t *testing.T) {
 	}
 }
 
-// file encodes in a format that is decoded only, too.
+// file encodes an image, also in formats that the package only decodes.
 func file(t testing.TB, m image.Image, kind string) []byte {
 	t.Helper()
 	if kind != "bmp" {
@@ -393,7 +391,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestDamage cuts pictures short: the head may still be read, the whole may not.
+// TestDamage verifies that truncated images are refused, even if their header can be read.
 func TestDamage(t *testing.T) {
 	m := scene(60, 40)
 	for _, kind := range kinds() {
@@ -416,8 +414,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestBombs holds that what a head promises is looked at before there is memory
-// for it.
+// TestBombs verifies that the size in a header is checked before memory is allocated.
 func TestBombs(t *testing.T) {
 	head := func(kind string) []byte { return file(t, image.NewGray(image.Rect(0, 0, 1, 1)), kind) }
 	pngHead := head("png")
@@ -433,7 +430,7 @@ func TestBombs(t *testing.T) {
 		}
 	}
 	liar := withEXIF(t, encode(t, scene(200, 200), WebP, 50), WebP, exifWith(1, binary.LittleEndian, "II"))
-	liar[24] = 10 // the width of the file, not of its frame
+	liar[24] = 10 // width of the file, not of its frame
 	_, err := Decode(bytes.NewReader(liar), int64(len(liar)), 50_000_000)
 	if err == nil || !strings.Contains(err.Error(), "the header says (11,200), but a frame has (200,200)") {
 		t.Errorf("webp: %v", err)
@@ -447,7 +444,7 @@ func TestDecoderThatPanics(t *testing.T) {
 	}
 }
 
-// TestFirstFrame decodes an animation whose first frame is a part of the picture.
+// TestFirstFrame decodes an animation whose first frame is smaller than the canvas.
 func TestFirstFrame(t *testing.T) {
 	palette := color.Palette{color.RGBA{}, color.RGBA{255, 0, 0, 255}, color.RGBA{0, 0, 255, 255}}
 	frame := func(r image.Rectangle, entry uint8) *image.Paletted {
@@ -512,8 +509,8 @@ func TestParseFormat(t *testing.T) {
 	}
 }
 
-// FuzzDecode holds that hostile bytes give an error or a picture of the size that
-// was measured, which can be shrunk and encoded.
+// FuzzDecode verifies that hostile bytes give an error or an image of the measured size, which can
+// be scaled and encoded.
 func FuzzDecode(f *testing.F) {
 	m := scene(12, 9)
 	for _, kind := range kinds() {
@@ -557,7 +554,7 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
-// BenchmarkShrink makes 1200 × 900 of a photo of 12 megapixels.
+// BenchmarkShrink scales a photo of 12 megapixels to 1200 × 900.
 func BenchmarkShrink(b *testing.B) {
 	file := encode(b, scene(4000, 3000), JPEG, 80)
 	b.Run("decode", func(b *testing.B) {
@@ -580,7 +577,7 @@ func BenchmarkShrink(b *testing.B) {
 	})
 }
 
-// A countingReader counts how often it is read.
+// A countingReader counts its reads.
 type countingReader struct {
 	io.ReaderAt
 	reads int
@@ -591,7 +588,7 @@ func (r *countingReader) ReadAt(p []byte, at int64) (int, error) {
 	return r.ReaderAt.ReadAt(p, at)
 }
 
-// TestManySegments does not walk through all of a file that consists of heads.
+// TestManySegments verifies that a file that consists of headers is not read completely.
 func TestManySegments(t *testing.T) {
 	picture := encode(t, scene(8, 8), JPEG, 80)
 	hostile := append([]byte{0xff, 0xd8}, bytes.Repeat([]byte{0xff, 0xe2, 0, 2}, 100_000)...)

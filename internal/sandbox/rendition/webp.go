@@ -120,8 +120,8 @@ var makeTables = sync.OnceValue(func() error {
 	return deepwebp.Encode(io.Discard, image.NewNRGBA(image.Rect(0, 0, 1, 1)), deepwebp.DefaultOptions())
 })
 
-// encodeWebP writes lossy WebP. The opacity is compressed without loss by another
-// library: what this one writes of it, other decoders refuse.
+// encodeWebP writes lossy WebP. Another library compresses the opacity without loss, because other
+// decoders refuse the opacity of this one.
 func encodeWebP(w io.Writer, m image.Image, quality int) error {
 	if err := makeTables(); err != nil {
 		return err
@@ -142,21 +142,21 @@ func encodeWebP(w io.Writer, m image.Image, quality int) error {
 		return errors.New("the encoder did not write a chunk")
 	}
 	alph, err := compressed(opacity)
-	if err != nil { // of noise the library makes codes that are too long, and gives up
+	if err != nil { // for noise the library creates codes that are too long, and fails
 		alph = plainOpacity(opacity)
 	}
 	_, err = w.Write(extendedWebP(colours.Rect.Size(), alph, vp8))
 	return err
 }
 
-// compressed gives an opacity without loss.
+// compressed compresses an opacity without loss.
 func compressed(opacity *image.NRGBA) (alph []byte, err error) {
 	defer catch(&err)
 	var lossless bytes.Buffer
 	if err := nativewebp.Encode(&lossless, opacity, nil); err != nil {
 		return nil, err
 	}
-	const method, head = 1, 5 // of VP8L, which an opacity goes without
+	const method, head = 1, 5 // header of VP8L, which an opacity omits
 	vp8l := chunkBody(lossless.Bytes(), "VP8L")
 	if len(vp8l) < head {
 		return nil, errors.New("the encoder did not write a chunk")
@@ -164,17 +164,16 @@ func compressed(opacity *image.NRGBA) (alph []byte, err error) {
 	return append([]byte{method}, vp8l[head:]...), nil
 }
 
-// plainOpacity gives an opacity as it is.
+// plainOpacity returns an uncompressed opacity.
 func plainOpacity(opacity *image.NRGBA) []byte {
-	alph := make([]byte, 1, 1+len(opacity.Pix)/4) // the method is 0
+	alph := make([]byte, 1, 1+len(opacity.Pix)/4) // method 0
 	for i := 1; i < len(opacity.Pix); i += 4 {
 		alph = append(alph, opacity.Pix[i])
 	}
 	return alph
 }
 
-// parted gives the colours of a picture, and its opacity as green, which is where
-// WebP has it.
+// parted returns the colours of an image, and its opacity in the green channel, as in WebP.
 func parted(m image.Image) (colours, opacity *image.NRGBA) {
 	colours = toNRGBA(m)
 	if colours == m {
@@ -191,7 +190,7 @@ func parted(m image.Image) (colours, opacity *image.NRGBA) {
 	return colours, opacity
 }
 
-// chunkBody finds a chunk in a WebP file; nil if it is not there.
+// chunkBody returns the content of a chunk in a WebP file; nil if it does not exist.
 func chunkBody(file []byte, name string) []byte {
 	for c := range chunks(bytes.NewReader(file), int64(len(file)), 12, riffChunk) {
 		if c.name == name && c.body+c.length <= int64(len(file)) {
@@ -201,7 +200,7 @@ func chunkBody(file []byte, name string) []byte {
 	return nil
 }
 
-// extendedWebP puts a file together of an opacity and colours.
+// extendedWebP returns a WebP file of an opacity and colours.
 func extendedWebP(size image.Point, opacity, colours []byte) []byte {
 	sides := binary.LittleEndian.AppendUint32([]byte{flagAlpha, 0, 0, 0}, uint32(size.X-1))[:7]
 	sides = binary.LittleEndian.AppendUint32(sides, uint32(size.Y-1))[:10]

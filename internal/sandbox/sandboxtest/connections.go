@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-// Connections are those of a server that are open.
+// Connections are the open connections of a server.
 type Connections struct {
 	server  *httptest.Server
 	mu      sync.Mutex
 	open    map[net.Conn]bool
-	changed sync.Cond // open has
+	changed sync.Cond // signals a change of open
 }
 
-// KeepConnections keeps those of a server that is not started yet.
+// KeepConnections records the connections of a server that is not started yet.
 func KeepConnections(s *httptest.Server) *Connections {
 	c := &Connections{server: s, open: map[net.Conn]bool{}}
 	c.changed.L = &c.mu
@@ -36,9 +36,9 @@ func (c *Connections) note(conn net.Conn, now http.ConnState) {
 	c.changed.Broadcast()
 }
 
-// Rest waits until the server is done with all that it was sent by clients that have closed
-// their connections, also with what it had not even taken note of by then. The others must
-// close theirs, or it waits for them.
+// Rest waits until the server has finished all requests of clients that have closed their
+// connections, including those that it has not accepted yet. It also waits until all other clients
+// close theirs.
 func (c *Connections) Rest(tb testing.TB) {
 	tb.Helper()
 	last, err := net.Dial("tcp", c.server.Listener.Addr().String()) // it is accepted after all others

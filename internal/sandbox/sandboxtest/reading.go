@@ -10,19 +10,19 @@ import (
 	"assetferry/internal/sandbox/profile"
 )
 
-// ReadingVariable is the environment variable that sets the flag -reading for the tests of
-// several packages at once, of which not all have the flag.
+// ReadingVariable is the environment variable for the flag -reading, for tests of several packages
+// of which some lack the flag.
 const ReadingVariable = "SANDBOX_READING"
 
 var readingFlag = flag.String("reading", os.Getenv(ReadingVariable),
 	"how every sandbox of a test reads what is not documented: lines of a profile, with semicolons between them; empty: some one way, some the other")
 
-// Other is the other reading of the documentation: all folders come in one list, and a
-// category's list holds also what is in its folders.
+// Other is the other reading of the documentation: one list contains all folders, and a list of a
+// category includes its folders.
 const Other = "folders: flat; category_listing: deep"
 
-// Readings are all readings that a test is to run under: the sandbox's own and [Other], or the
-// one that the flag -reading gives.
+// Readings returns all readings that a test must use: the default of the sandbox and [Other], or
+// the one of the flag -reading.
 func Readings() []string {
 	if *readingFlag != "" {
 		return []string{*readingFlag}
@@ -30,13 +30,14 @@ func Readings() []string {
 	return []string{"folders: top; category_listing: direct", Other}
 }
 
-// Reading is the reading of the nth sandbox of a test, where not each can be had under all.
+// Reading returns the reading for the nth sandbox of a test that cannot use all of them for each
+// sandbox.
 func Reading(n int) string {
 	all := Readings()
 	return all[n%len(all)]
 }
 
-// Read gives the profile that a reading stands for.
+// Read returns the profile of a reading.
 func Read(tb testing.TB, reading string) profile.Profile {
 	tb.Helper()
 	p, err := read(reading)
@@ -46,8 +47,8 @@ func Read(tb testing.TB, reading string) profile.Profile {
 	return p
 }
 
-// Flagged gives the profile of the flag -reading, for sandboxes of tests that are about
-// something else; without the flag it is none.
+// Flagged returns the profile of the flag -reading, for sandboxes of other tests; without the flag
+// it is zero.
 func Flagged() (profile.Profile, error) {
 	if *readingFlag == "" {
 		return profile.Profile{}, nil
@@ -57,12 +58,12 @@ func Flagged() (profile.Profile, error) {
 
 func read(reading string) (profile.Profile, error) {
 	p, err := profile.Read("-reading", strings.NewReader(profileOf(reading)))
-	p.Version = 0 // it comes from no file, and answers are as described under each reading
+	p.Version = 0 // it is not from a file, and all responses match the description
 	return p, err
 }
 
-// ReadingFile writes a reading into a file of a directory, for sandboxes that are processes of
-// their own, and maybe of other users.
+// ReadingFile writes a reading to a file in a directory, for sandboxes in other processes, possibly
+// of other users.
 func ReadingFile(tb testing.TB, dir, reading string) string {
 	tb.Helper()
 	name := filepath.Join(dir, "profile.yaml")

@@ -1,5 +1,5 @@
-// Package sandboxtest starts stand-ins of the asset management service for tests
-// of their clients, and signs tokens for them.
+// Package sandboxtest starts stand-ins of the asset management service for tests of their clients,
+// and signs tokens for them.
 package sandboxtest
 
 import (
@@ -17,23 +17,22 @@ import (
 	"assetferry/internal/sandbox/tokens"
 )
 
-// Environment is the one that Run adds if the options name none.
+// Environment returns the environment that Run adds if the options have none.
 func Environment() tokens.Environment {
 	return tokens.Environment{ID: "5f0c8a1be27d934610fe", AccessKey: "a-key-for-tests-of-no-use-anywhere-else"}
 }
 
-// A Running stand-in has all that tests may want to know of it.
+// A Running is a running stand-in with its environment and checker.
 type Running struct {
 	Server      *sandbox.Server
 	Checker     *openapitest.Checker
 	Connections *Connections
 	URL         string
-	Environment tokens.Environment // the first
+	Environment tokens.Environment // the first one
 }
 
-// Run runs a stand-in on a loopback address until the test ends, with the profile of the flag
-// -reading if there is one and the options have none. An answer that is not as described fails
-// the test.
+// Run runs a stand-in on a loopback address until the test ends. It uses the profile of the flag
+// -reading if the options have none. An answer that does not match the description fails the test.
 func Run(tb testing.TB, o sandbox.Options) Running {
 	tb.Helper()
 	if len(o.Environments) == 0 {
@@ -63,8 +62,8 @@ func Run(tb testing.TB, o sandbox.Options) Running {
 	return Running{s, c, conns, h.URL, o.Environments[0]}
 }
 
-// Claims are those of a valid token of a role, to be changed at will. Workspaces
-// may be left out.
+// Claims returns the claims of a valid token with a role. The caller may change them. Workspaces
+// are optional.
 func Claims(e tokens.Environment, role string, workspaces ...string) map[string]any {
 	service := map[string]any{"role": role}
 	if len(workspaces) > 0 {
@@ -76,12 +75,12 @@ func Claims(e tokens.Environment, role string, workspaces ...string) map[string]
 	}
 }
 
-// Sign makes a token of claims.
+// Sign returns a token with the claims.
 func Sign(key tokens.AccessKey, claims map[string]any) string {
 	return SignAs(key, map[string]any{"alg": "HS256", "typ": "JWT"}, claims)
 }
 
-// SignAs makes a token with any header; the signature is always that of HS256.
+// SignAs returns a token with any header; the signature is always HS256.
 func SignAs(key tokens.AccessKey, header, claims map[string]any) string {
 	text := encode(header) + "." + encode(claims)
 	m := hmac.New(sha256.New, []byte(string(key)))
@@ -92,7 +91,7 @@ func SignAs(key tokens.AccessKey, header, claims map[string]any) string {
 func encode(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // claims of a test that are no JSON
+		panic(err) // the claims of a test cannot be encoded
 	}
 	return base64.RawURLEncoding.EncodeToString(b)
 }

@@ -10,7 +10,7 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-// shelvedWorkspace counts what is in a workspace.
+// shelvedWorkspace counts the contents of a workspace.
 func shelvedWorkspace(s *store.Session, w records.Workspace) (library.Workspace, error) {
 	shown := library.Workspace{Ref: library.Ref{ID: w.ID, Name: w.Name}, Environment: w.Environment}
 	const here = " FROM assets WHERE category_id IN (SELECT id FROM categories WHERE workspace_id = ?) AND trashed_at IS NULL"
@@ -22,8 +22,7 @@ func shelvedWorkspace(s *store.Session, w records.Workspace) (library.Workspace,
 	return shown, err
 }
 
-// measureCategory counts the folders and the assets of a category, without the
-// trash.
+// measureCategory counts the folders and the assets of a category, without the trash.
 func measureCategory(s *store.Session, id string) (folders, assets int, size int64, err error) {
 	err = s.Row("SELECT count(*), coalesce(sum(size), 0) FROM assets WHERE category_id = ? AND trashed_at IS NULL", []any{id}, &assets, &size)
 	if err == nil {
@@ -32,7 +31,7 @@ func measureCategory(s *store.Session, id string) (folders, assets int, size int
 	return folders, assets, size, err
 }
 
-// shelvedOrder is SQL for an order of assets.
+// shelvedOrder returns the SQL for an order of assets.
 func shelvedOrder(o library.Order) (string, error) {
 	direction := map[bool]string{false: "asc", true: "desc"}[o.Descending]
 	return records.OrderBy(string(o.By), direction, records.AssetFields())
@@ -56,12 +55,12 @@ func shelvedFolders(s *store.Session, in library.Place, o library.Order, at libr
 	return shown, total, err
 }
 
-// shelvedTree lists the folders of a category, each followed by those in it.
+// shelvedTree lists the folders of a category, each followed by its subfolders.
 func shelvedTree(s *store.Session, category string, at library.Span) (shown []library.Folder, total int, err error) {
 	if err := s.Row("SELECT count(*) FROM folders WHERE category_id = ?", []any{category}, &total); err != nil {
 		return nil, 0, err
 	}
-	// Of equal names the order of creation decides, so that no two trees mingle.
+	// Equal names are sorted by creation, so that two trees do not mix.
 	const tree = ` FROM (
 		WITH RECURSIVE tree (id, path) AS (
 			SELECT id, name || char(1) || printf('%016x', seq) FROM folders WHERE category_id = ?1 AND parent_id IS NULL
@@ -98,7 +97,7 @@ func readFolders(s *store.Session, from string, args []any) (shown []library.Fol
 	return shown, countWithin(s, shown)
 }
 
-// countWithin counts the assets in folders and in all folders below them.
+// countWithin counts the assets in folders and all their subfolders.
 func countWithin(s *store.Session, shown []library.Folder) error {
 	at := make(map[string]int)
 	var ids []string
@@ -120,10 +119,10 @@ func countWithin(s *store.Session, shown []library.Folder) error {
 	})
 }
 
-// shelvedFolder counts what is in a folder, and finds those around it.
+// shelvedFolder counts the contents of a folder, and finds the enclosing folders.
 func shelvedFolder(s *store.Session, f records.Folder) (library.Folder, error) {
 	found, err := readFolders(s, " FROM folders f WHERE f.id = ?", []any{f.ID})
-	if err == nil && len(found) == 0 { // deleted just now
+	if err == nil && len(found) == 0 { // deleted meanwhile
 		err = store.ErrNotThere
 	}
 	if err != nil {
@@ -134,7 +133,7 @@ func shelvedFolder(s *store.Session, f records.Folder) (library.Folder, error) {
 	return found[0], err
 }
 
-// refs names folders that come the innermost first, the outermost first.
+// refs returns the names of folders in reverse order, the outermost first.
 func refs(folders []records.Folder) []library.Ref {
 	var all []library.Ref
 	for _, f := range slices.Backward(folders) {
@@ -143,12 +142,12 @@ func refs(folders []records.Folder) []library.Ref {
 	return all
 }
 
-// selectNewest gives what came last into a workspace.
+// selectNewest returns the newest assets of a workspace.
 func selectNewest(s *store.Session, workspace string, n int) ([]records.Asset, error) {
 	return records.ReadAssets(s, " FROM assets WHERE workspace_id = ? AND trashed_at IS NULL ORDER BY seq DESC LIMIT ?", []any{workspace, n})
 }
 
-// selectAnyAsset finds an asset, in the trash or not.
+// selectAnyAsset returns an asset, in the trash or not.
 func selectAnyAsset(s *store.Session, id string) (records.Asset, error) {
 	found, err := records.ReadAssets(s, " FROM assets WHERE id = ?", []any{id})
 	if err == nil && len(found) == 0 {
@@ -190,8 +189,7 @@ func shelvedAssets(s *store.Session, found []records.Asset) ([]library.Asset, er
 	return shown, nil
 }
 
-// selectPlaces names categories and folders by their IDs, and says which of them
-// are private categories.
+// selectPlaces returns the names of categories and folders by ID, and the private categories.
 func selectPlaces(s *store.Session, ids string) (names map[string]string, private map[string]bool, err error) {
 	names, private = make(map[string]string), make(map[string]bool)
 	err = s.Rows(`SELECT id, name, private FROM categories WHERE id IN (SELECT value FROM json_each(?1))

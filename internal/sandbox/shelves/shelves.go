@@ -1,4 +1,4 @@
-// Package shelves reads what is stored for the library page, of all environments.
+// Package shelves reads the stored data of all environments for the library page.
 package shelves
 
 import (
@@ -19,21 +19,21 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-// Shelves let the library page read what is stored, of all environments.
+// Shelves give the library page access to the stored data of all environments.
 type Shelves struct {
 	store      *store.Store
 	workspaces *records.Workspaces
 	contents   contents.Contents
-	// picture makes an image that fits into a square.
+	// picture returns an image that fits into a square.
 	picture func(a records.Asset, side int) (library.Content, error)
 }
 
-// New gives them.
+// New returns shelves for a store.
 func New(st *store.Store, ws *records.Workspaces, c contents.Contents, picture func(a records.Asset, side int) (library.Content, error)) Shelves {
 	return Shelves{st, ws, c, picture}
 }
 
-// look reads for the page. What is not there has the page's own word.
+// look reads data for the page. A missing row becomes the error of the page.
 func (sh Shelves) look(what string, do func(*store.Session) error) error {
 	err := sh.store.Read(do)
 	if errors.Is(err, store.ErrNotThere) {
@@ -169,7 +169,7 @@ func (sh Shelves) Newest(workspace string, n int) ([]library.Asset, error) {
 	return found, err
 }
 
-// Search finds what the route of that name finds for an administrator.
+// Search returns the results of the search route for an administrator.
 func (sh Shelves) Search(q library.Query, o library.Order, s library.Span) ([]library.Asset, int, error) {
 	in := records.SearchBody{SearchPhrase: q.Phrase}
 	words := in.Words()
@@ -205,7 +205,7 @@ func (sh Shelves) Trash(workspace string, s library.Span) ([]library.Asset, int,
 	})
 }
 
-// assets reads a page of them, and what the places are called that they lie in.
+// assets reads a page of assets, and the names of their places.
 func (sh Shelves) assets(what string, find func(*store.Session) ([]records.Asset, int, error)) (shown []library.Asset, total int, err error) {
 	err = sh.look(what, func(ses *store.Session) error {
 		var found []records.Asset
@@ -218,7 +218,7 @@ func (sh Shelves) assets(what string, find func(*store.Session) ([]records.Asset
 	return shown, total, err
 }
 
-// Asset shows everything. Its URLs are those that answers of the service name.
+// Asset returns all details of an asset, with the URLs of the service.
 func (sh Shelves) Asset(id string) (shown library.Details, err error) {
 	err = sh.look("asset "+id, func(ses *store.Session) error {
 		a, err := selectAnyAsset(ses, id)
@@ -276,7 +276,7 @@ func detail(a records.Asset, shown *library.Details) error {
 	return nil
 }
 
-// Picture makes one as the service makes thumbnails, of assets in the trash, too.
+// Picture returns a thumbnail of an asset, in the trash or not.
 func (sh Shelves) Picture(id string, side int) (library.Content, error) {
 	var a records.Asset
 	err := sh.look("asset "+id, func(ses *store.Session) (err error) {
@@ -296,7 +296,7 @@ func (sh Shelves) Picture(id string, side int) (library.Content, error) {
 	return out, nil
 }
 
-// File opens what an asset holds, or held as a revision.
+// File opens the content of an asset or of a revision.
 func (sh Shelves) File(id, revision string) (library.Content, error) {
 	var a records.Asset
 	err := sh.look("asset "+id, func(ses *store.Session) (err error) {
@@ -310,7 +310,7 @@ func (sh Shelves) File(id, revision string) (library.Content, error) {
 		return library.Content{}, err
 	}
 	file, err := sh.contents.Open(a.Content)
-	if errors.Is(err, fs.ErrNotExist) { // deleted just now
+	if errors.Is(err, fs.ErrNotExist) { // deleted meanwhile
 		err = library.ErrNotThere
 	}
 	if err != nil {

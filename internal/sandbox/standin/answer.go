@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// An Answer counts itself when its status is known, so that whoever has seen an
-// answer finds it in the statistics.
+// An Answer is counted when its status is known, so that a client that has received it finds it in
+// the statistics.
 type Answer struct {
 	http.ResponseWriter
-	Without []string // headers that are left out
+	Without []string // omitted headers
 	Sent    int64    // bytes of the body
 
 	count   func(status int)
@@ -35,7 +35,7 @@ func (a *Answer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// lost counts an answer that never comes.
+// lost counts an answer that is never sent.
 func (a *Answer) lost() { a.once(0) }
 
 func (a *Answer) once(status int) {
@@ -48,11 +48,11 @@ func (a *Answer) once(status int) {
 // Unwrap lets http.ResponseController reach the connection.
 func (a *Answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// bodyIdle is how long a body may stand still. There is no limit on the whole,
-// since files of several gigabytes take their time.
+// bodyIdle is the maximum time without progress of a body. The total time is not limited, because
+// files of several gigabytes take long.
 const bodyIdle = 2 * time.Minute
 
-// A Body is a request's body that knows whether it was cut short.
+// A Body is the body of a request that detects an early end.
 type Body struct {
 	source     io.ReadCloser
 	controller *http.ResponseController
@@ -70,7 +70,7 @@ func (b *Body) Read(p []byte) (int, error) {
 	n, err := b.source.Read(p)
 	if err != nil {
 		b.err = err
-		_ = b.controller.SetReadDeadline(time.Time{}) // nothing more to wait for
+		_ = b.controller.SetReadDeadline(time.Time{}) // no further bytes
 	}
 	return n, err
 }
@@ -78,8 +78,8 @@ func (b *Body) Read(p []byte) (int, error) {
 // Close closes the body of the request.
 func (b *Body) Close() error { return b.source.Close() }
 
-// deadline limits the time until more arrives. Not every connection can.
+// deadline limits the time until more bytes arrive. Some connections do not support it.
 func (b *Body) deadline(d time.Duration) { _ = b.controller.SetReadDeadline(time.Now().Add(d)) }
 
-// IsCut reports whether the body broke off before its end.
+// IsCut reports whether the body ended early.
 func (b *Body) IsCut() bool { return b.err != nil && !errors.Is(b.err, io.EOF) }

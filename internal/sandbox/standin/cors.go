@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// LetBrowsersIn lets pages of any origin read every answer, refusals and faults
-// included, and send the cookie of private categories along. It reports whether
-// the request was a preflight, which is answered then; those are not counted.
+// LetBrowsersIn permits pages of any origin to read every answer, including errors and faults, and
+// to send the cookie of private categories. It reports whether the request was a preflight, which
+// it has answered; preflights are not counted.
 func LetBrowsersIn(w http.ResponseWriter, r *http.Request) (answered bool) {
 	h := w.Header()
 	h.Add("Vary", "Origin")
@@ -15,7 +15,7 @@ func LetBrowsersIn(w http.ResponseWriter, r *http.Request) (answered bool) {
 	if origin == "" {
 		return false
 	}
-	h.Set("Access-Control-Allow-Origin", origin) // "*" would not do with credentials
+	h.Set("Access-Control-Allow-Origin", origin) // "*" is invalid with credentials
 	h.Set("Access-Control-Allow-Credentials", "true")
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 		h.Set("Access-Control-Expose-Headers", strings.Join(exposed(), ", "))
@@ -28,7 +28,7 @@ func LetBrowsersIn(w http.ResponseWriter, r *http.Request) (answered bool) {
 	return true
 }
 
-// accepted are the headers that scripts may send.
+// accepted returns the headers that scripts may send.
 func accepted() []string {
 	return []string{
 		"Authorization", "Content-Type", "CKBox-Version", "CKBox-Timestamp", "CKBox-Signature",
@@ -36,7 +36,7 @@ func accepted() []string {
 	}
 }
 
-// exposed are the headers that scripts may read.
+// exposed returns the headers that scripts may read.
 func exposed() []string {
 	return []string{
 		"Accept-Ranges", "Content-Disposition", "Content-Length", "Content-Range", "Date", "ETag", "Retry-After", MarkHeader,

@@ -1,5 +1,5 @@
-// Package standin holds what every stand-in of a service needs, whatever the
-// service: routes, requests that faults disturb, statistics, and leave for browsers.
+// Package standin contains the common parts of all stand-ins: routes, requests with faults,
+// statistics, and access for browsers.
 package standin
 
 import (
@@ -16,26 +16,26 @@ import (
 	"assetferry/internal/sandbox/fault"
 )
 
-// MarkHeader is in every answer, so that nobody takes a rehearsal for the real service.
+// MarkHeader is in every answer, so that a sandbox is not mistaken for the real service.
 const MarkHeader = "X-Sandbox"
 
 const (
-	// maxDrain is how much of a refused upload is read, so that the client gets
-	// to read the refusal. Beyond that the connection is closed.
+	// maxDrain is the number of bytes of a refused upload that are read, so that the client can
+	// read the error. After them the connection is closed.
 	maxDrain = 64 << 20
-	// drainTime is the longest wait for the rest of a refused upload.
+	// drainTime is the maximum wait for the rest of a refused upload.
 	drainTime = 10 * time.Second
 )
 
-// An Exchange is one request with its answer.
+// An Exchange is a request with its answer.
 type Exchange struct {
 	W    *Answer
 	R    *http.Request
-	Body *Body // of the request
+	Body *Body // body of the request
 }
 
-// NewExchange takes hold of a request. count is told the status of its answer once
-// that is known; 0 is a connection that ends without one.
+// NewExchange wraps a request. count is called with the status of the answer; 0 means that the
+// connection was closed without an answer.
 func NewExchange(w http.ResponseWriter, r *http.Request, count func(status int)) *Exchange {
 	x := &Exchange{R: r, W: &Answer{ResponseWriter: w, count: count}}
 	x.Body = &Body{source: r.Body, controller: http.NewResponseController(w)}
@@ -43,7 +43,7 @@ func NewExchange(w http.ResponseWriter, r *http.Request, count func(status int))
 	return x
 }
 
-// Reply answers with JSON.
+// Reply responds with JSON.
 func (x *Exchange) Reply(status int, v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -55,7 +55,7 @@ func (x *Exchange) Reply(status int, v any) error {
 	return nil
 }
 
-// SendMade answers with what is made once, when it is first asked for.
+// SendMade responds with content that made returns.
 func (x *Exchange) SendMade(contentType string, made func() ([]byte, error)) error {
 	text, err := made()
 	if err != nil {
@@ -64,7 +64,7 @@ func (x *Exchange) SendMade(contentType string, made func() ([]byte, error)) err
 	return x.SendText(contentType, text)
 }
 
-// SendText answers with a text.
+// SendText responds with text.
 func (x *Exchange) SendText(contentType string, text []byte) error {
 	x.send(http.StatusOK, contentType, text)
 	return nil
@@ -75,18 +75,17 @@ func (x *Exchange) send(status int, contentType string, text []byte) {
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(text)))
 	x.W.WriteHeader(status)
-	_, _ = x.W.Write(text) // a client that has gone loses nothing that matters
+	_, _ = x.W.Write(text) // the client may have disconnected
 }
 
-// Done answers without a body.
+// Done responds without a body.
 func (x *Exchange) Done() error {
 	x.W.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-// Drain reads the rest of a refused body: a client that is still sending would
-// otherwise see a broken connection instead of the answer. One that asked for
-// leave to send simply does not get it.
+// Drain reads the rest of a refused body: a client that is still sending would otherwise get a
+// connection error in place of the answer. A client that waits for "100 Continue" does not get it.
 func (x *Exchange) Drain() {
 	if x.R.Header.Get("Expect") != "" && !x.Body.touched {
 		return
@@ -97,14 +96,14 @@ func (x *Exchange) Drain() {
 	}
 }
 
-// Abort cuts the connection.
+// Abort closes the connection without an answer.
 func (x *Exchange) Abort() {
 	x.W.lost()
 	panic(http.ErrAbortHandler)
 }
 
-// Misbehave carries out a fault, whose delay has passed already. handle answers as
-// if there were none, and refuse with a status and a reason.
+// Misbehave executes a fault after its delay. handle responds normally, and refuse responds with a
+// status and a reason.
 func (x *Exchange) Misbehave(f fault.Rule, handle func(), refuse func(status int, reason string)) {
 	switch {
 	case f.Drop == fault.Before:
@@ -112,7 +111,7 @@ func (x *Exchange) Misbehave(f fault.Rule, handle func(), refuse func(status int
 	case f.Drop == fault.After:
 		x.unseen(handle)
 		x.Abort()
-	case f.AnswerStatus() == 0: // only a delay, or a stream to spoil
+	case f.AnswerStatus() == 0: // only a delay, or a fault of a stream
 		handle()
 		return
 	case f.Commit == fault.After:
@@ -124,7 +123,7 @@ func (x *Exchange) Misbehave(f fault.Rule, handle func(), refuse func(status int
 	refuse(f.AnswerStatus(), fmt.Sprintf("A fault is configured for this request: %s.", f))
 }
 
-// unseen runs do and throws its answer away, unless do ends the connection.
+// unseen calls do and discards its answer, unless do closes the connection.
 func (x *Exchange) unseen(do func()) {
 	seen := x.W
 	x.W = &Answer{ResponseWriter: discarded{http.Header{}}, count: func(status int) {
@@ -136,14 +135,14 @@ func (x *Exchange) unseen(do func()) {
 	do()
 }
 
-// discarded is an answer that nobody sees.
+// discarded is an answer that is not sent.
 type discarded struct{ header http.Header }
 
 func (d discarded) Header() http.Header         { return d.header }
 func (d discarded) Write(p []byte) (int, error) { return len(p), nil }
 func (d discarded) WriteHeader(int)             {}
 
-// Pause waits, and reports false if the context ends meanwhile.
+// Pause waits, and reports false if the context ends first.
 func Pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return true

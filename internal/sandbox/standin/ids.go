@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// NewUUID gives a random UUID (version 4).
+// NewUUID returns a random UUID (version 4).
 func NewUUID() string {
 	b := make([]byte, 16)
 	_, _ = rand.Read(b) // never fails

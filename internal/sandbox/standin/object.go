@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// An Object holds the members of a JSON object, such as the claims of a token, by their
-// exact names. encoding/json would match struct fields whatever their case.
+// An Object contains the members of a JSON object, such as the claims of a token, by their exact
+// names. encoding/json would match struct fields in any case.
 type Object map[string]json.RawMessage
 
-// DecodePart reads the header or the claims of a token.
+// DecodePart decodes the header or the claims of a token.
 func DecodePart(s string) (Object, bool) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	if err != nil {
@@ -20,12 +20,12 @@ func DecodePart(s string) (Object, bool) {
 	return DecodeObject(b)
 }
 
-// DecodeObject reads a JSON object; null is none.
+// DecodeObject decodes a JSON object; null is not one.
 func DecodeObject(b []byte) (c Object, ok bool) {
 	return c, json.Unmarshal(b, &c) == nil && c != nil
 }
 
-// Text is a member that must be a string with something in it.
+// Text returns a member that must be a string and not empty.
 func (c Object) Text(name string) (string, bool) {
 	var s *string
 	if json.Unmarshal(c[name], &s) != nil || s == nil {
@@ -34,7 +34,7 @@ func (c Object) Text(name string) (string, bool) {
 	return *s, *s != ""
 }
 
-// Seconds is a member that must be a time in seconds.
+// Seconds returns a member that must be a time in seconds.
 func (c Object) Seconds(name string) (time.Time, bool) {
 	var n *float64
 	if json.Unmarshal(c[name], &n) != nil || n == nil || *n < 0 || *n > 1e15 {

@@ -8,18 +8,17 @@ import (
 	"assetferry/internal/sandbox/fault"
 )
 
-// Unknown is the pattern of every request that a stand-in has no route for.
+// Unknown is the pattern of requests without a route.
 const Unknown = "unknown"
 
-// A Router finds routes. It is used instead of http.ServeMux because that one
-// redirects unclean paths, refuses routes that overlap, and knows the route only
-// after the handler has been called.
+// A Router finds routes. http.ServeMux is not suitable: it redirects unclean paths, refuses
+// overlapping routes, and reports the route only after the handler has been called.
 type Router struct {
 	routes   []fault.Route
-	segments [][]string // of each route's pattern
+	segments [][]string // segments of the pattern of each route
 }
 
-// NewRouter takes all routes, words before wildcards: the first one that fits is taken.
+// NewRouter returns a router for routes in order, words before wildcards: the first match is used.
 func NewRouter(routes []fault.Route) Router {
 	r := Router{routes: routes}
 	for _, rt := range routes {
@@ -28,8 +27,8 @@ func NewRouter(routes []fault.Route) Router {
 	return r
 }
 
-// Match gives the index of the route for a request, and the values of its
-// wildcards. HEAD is answered wherever GET is.
+// Match returns the index of the route for a request, and the values of its wildcards. HEAD is
+// answered wherever GET is.
 func (r Router) Match(method string, u *url.URL) (index int, args []string, ok bool) {
 	if method == http.MethodHead {
 		method = http.MethodGet

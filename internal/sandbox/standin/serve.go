@@ -10,17 +10,16 @@ import (
 	"time"
 )
 
-// grace is how long running requests may take to end.
+// grace is the maximum time for requests in progress to end.
 const grace = 10 * time.Second
 
-// Serve answers on a listener until the context ends, then lets running requests
-// finish for a while. It closes the listener. The contexts of requests are made by
-// about, which may be nil.
+// Serve serves on a listener until the context ends, and then gives requests in progress some time.
+// It closes the listener. about returns the contexts of requests; it may be nil.
 func Serve(ctx context.Context, l net.Listener, handler http.Handler, log *slog.Logger, about func(context.Context) context.Context) error {
 	requests, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
-	// No limit on reading and writing as a whole: files of several gigabytes take
-	// their time. Bodies that stand still are ended one by one.
+	// There is no limit on the total time of reading and writing, because files of several
+	// gigabytes take long. Stalled bodies are ended individually.
 	if about != nil {
 		requests = about(requests)
 	}

@@ -55,8 +55,8 @@ func TestRouter(t *testing.T) {
 	}
 }
 
-// exchange gives the answer to a request that a fault hits, what was done, and what was
-// counted.
+// exchange returns the answer to a request with a fault, how often it was handled, and the counted
+// statuses.
 func exchange(t *testing.T, rule string) (w *httptest.ResponseRecorder, handled int, counted []int) {
 	t.Helper()
 	f, err := fault.Parse("* * " + rule)

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// StatsPath answers without a token, and is neither counted nor disturbed.
+// StatsPath is the path of the statistics. It needs no token, is not counted, and has no faults.
 const StatsPath = "/_sandbox/stats"
 
 // Stats count the answers since the start. They are safe for concurrent use.
@@ -20,25 +20,25 @@ type counted struct {
 	status        int
 }
 
-// NewStats gives some that have counted nothing.
+// NewStats returns empty statistics.
 func NewStats() *Stats { return &Stats{counts: make(map[counted]int)} }
 
-// Add counts an answer; status 0 is a connection that ended without one.
+// Add counts an answer; status 0 is a connection that was closed without one.
 func (s *Stats) Add(method, route string, status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counts[counted{method, route, status}]++
 }
 
-// A Count says how many answers of a status there were to the requests for a route.
+// A Count is the number of answers with a status for a route.
 type Count struct {
 	Method string `json:"method"`
 	Route  string `json:"route"`
-	Status int    `json:"status"` // 0: the connection ended without an answer
+	Status int    `json:"status"` // 0: the connection was closed without an answer
 	Count  int    `json:"count"`
 }
 
-// Counts gives them by route, method and status.
+// Counts returns the counts by route, method and status.
 func (s *Stats) Counts() []Count {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -2,16 +2,16 @@ package store
 
 import "errors"
 
-// ErrClosed is the answer to changes after Close.
+// ErrClosed is the error of changes after Close.
 var ErrClosed = errors.New("the sandbox is closed")
 
-// maxTogether is the most changes in one transaction.
+// maxTogether is the maximum number of changes in one transaction.
 const maxTogether = 256
 
-// A Change waits to be committed.
+// A change waits for its commit.
 type change struct {
 	do       func(*Session) error
-	released []string // stored bytes that nothing needs after it
+	released []string // stored bytes that it made unused
 	done     chan error
 }
 
@@ -23,9 +23,9 @@ func (c *change) run(s *Session) (err error) {
 	return err
 }
 
-// Write makes a change and returns when it is durable and the bytes that nothing
-// needs after it are gone. It may be run twice, if the first transaction was
-// undone; so it must do nothing that cannot be.
+// Write makes a change. It returns when the change is durable and the bytes that it made unused are
+// deleted. It may call do twice, if the first transaction was rolled back, so do must have no other
+// effects.
 func (st *Store) Write(do func(*Session) error) error {
 	c := &change{do: do, done: make(chan error, 1)}
 	select {
@@ -40,8 +40,8 @@ func (st *Store) Write(do func(*Session) error) error {
 	}
 }
 
-// commitAll commits changes until the store is closed: all that wait, together,
-// so that they share the cost of getting to the disk.
+// commitAll commits changes until the store is closed. All waiting changes are committed together,
+// so that they share the cost of writing to the disk.
 func (st *Store) commitAll() {
 	defer close(st.ended)
 	for {
@@ -54,7 +54,7 @@ func (st *Store) commitAll() {
 	}
 }
 
-// gather takes the changes that wait already.
+// gather returns the changes that are already waiting.
 func (st *Store) gather(first *change) []*change {
 	together := []*change{first}
 	for len(together) < maxTogether {
@@ -68,8 +68,8 @@ func (st *Store) gather(first *change) []*change {
 	return together
 }
 
-// commit makes changes in one transaction. If one fails, each gets its own, so
-// that none suffers from another.
+// commit makes changes in one transaction. If one fails, each gets its own transaction, so that the
+// others succeed.
 func (st *Store) commit(together []*change) {
 	s := <-st.writing
 	defer func() { st.writing <- s }()

@@ -2,7 +2,8 @@ package store
 
 import "testing"
 
-// TestChangesDoNotShareTheirFate commits changes together of which one fails.
+// TestChangesDoNotShareTheirFate verifies that a failed change does not affect others in the same
+// commit.
 func TestChangesDoNotShareTheirFate(t *testing.T) {
 	st, err := OpenMemory()
 	if err != nil {
@@ -14,7 +15,7 @@ func TestChangesDoNotShareTheirFate(t *testing.T) {
 			return err
 		}
 	}
-	orphan := func(s *Session) error { // fails at the commit only
+	orphan := func(s *Session) error { // it fails only at the commit
 		_, err := s.conn.ExecContext(t.Context(), `
 			INSERT INTO workspaces (id, environment, name, created_at) VALUES ('o', 'e', 'n', 0);
 			INSERT INTO categories (id, workspace_id, name, private) VALUES ('c', 'o', 'n', 0);

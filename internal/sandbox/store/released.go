@@ -2,9 +2,8 @@ package store
 
 import "database/sql"
 
-// takeReleased gives the names of the stored bytes that nothing needs any more
-// since it was asked last. Such a name never comes back into use, because only
-// what has it can pass it on; so the bytes may be removed after the commit.
+// takeReleased returns and clears the names of unused stored bytes. A name is never used again,
+// because only its owner can share it, so the bytes can be deleted after the commit.
 func takeReleased(s *Session) (contents []string, err error) {
 	err = s.Rows("DELETE FROM released RETURNING content", nil, func(r *sql.Rows) error {
 		var id string
@@ -15,7 +14,7 @@ func takeReleased(s *Session) (contents []string, err error) {
 	return contents, err
 }
 
-// HasContent reports whether an asset or a revision needs stored bytes.
+// HasContent reports whether an asset or a revision uses stored bytes.
 func (st *Store) HasContent(id string) (ok bool, err error) {
 	err = st.Read(func(s *Session) error {
 		return s.Row(`SELECT EXISTS (SELECT 1 FROM assets WHERE content = ?)

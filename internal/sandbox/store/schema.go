@@ -15,8 +15,7 @@ const (
 //go:embed schema.sql
 var schema string
 
-// makeSchema creates the tables in an empty database, and refuses what is not of
-// this schema.
+// makeSchema creates the tables in an empty database, and refuses databases with another schema.
 func (s *Session) makeSchema() error {
 	var application, version, tables int
 	err := errors.Join(

@@ -1,4 +1,4 @@
-// Package store is the database of the sandbox: one connection commits what waits, others read.
+// Package store is the database of the sandbox: one connection commits changes, others read.
 package store
 
 import (
@@ -21,23 +21,23 @@ const (
 	readers = 4
 )
 
-// A Store holds everything but the contents. It does not look at contexts: a
-// request that has begun to change something goes on to the end.
+// A Store contains all data except the contents. It ignores contexts, because a request that has
+// begun a change is completed.
 type Store struct {
 	dbs      []*sql.DB
 	sessions chan *Session   // for reading
 	writing  chan *Session   // for the committer; the same channel in memory
-	opened   []chan *Session // where each connection belongs
+	opened   []chan *Session // pool of each connection
 	queue    chan *change
 	stopped  chan struct{} // closed to end the committer
-	ended    chan struct{} // closed when it has
+	ended    chan struct{} // closed when the committer has ended
 	Forget   func(contents []string)
 }
 
 const pragmas = "?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=cache_size(-65536)"
 
-// OpenMemory opens a store that has one connection, because that is where
-// an SQLite database in memory lives.
+// OpenMemory opens a store with one connection, because an SQLite database in memory belongs to its
+// connection.
 func OpenMemory() (*Store, error) {
 	st := newStore(0)
 	if err := st.connect("file::memory:"+pragmas, 1, st.sessions); err != nil {
@@ -46,13 +46,13 @@ func OpenMemory() (*Store, error) {
 	return st.start()
 }
 
-// Open opens or creates the store under a directory.
+// Open opens or creates the store in a directory.
 func Open(dir string) (*Store, error) {
 	path, err := filepath.Abs(filepath.Join(dir, File))
 	if err != nil {
 		return nil, err
 	}
-	// SQLite itself would let others read it.
+	// SQLite would let others read it.
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
@@ -79,8 +79,8 @@ func Open(dir string) (*Store, error) {
 	return st, nil
 }
 
-// newStore gives a store without connections. Without readers the one for
-// writing serves both.
+// newStore returns a store without connections. Without readers, the connection for writing serves
+// both.
 func newStore(readers int) *Store {
 	st := &Store{
 		sessions: make(chan *Session, readers), writing: make(chan *Session, 1),
@@ -114,7 +114,7 @@ func (st *Store) connect(dsn string, n int, pool chan *Session) error {
 	return nil
 }
 
-// start creates what is missing.
+// start creates missing tables.
 func (st *Store) start() (*Store, error) {
 	s := <-st.writing
 	err := s.makeSchema()
@@ -125,8 +125,8 @@ func (st *Store) start() (*Store, error) {
 	return st, nil
 }
 
-// SetClean notes whether the next start has to look for leftovers, and says what
-// was noted before.
+// SetClean records whether the next start can skip the search for leftovers, and returns the
+// previous value.
 func (st *Store) SetClean(clean bool) (was bool, err error) {
 	err = st.Write(func(s *Session) error {
 		if err := s.Row("SELECT clean FROM sandbox", nil, &was); err != nil {
@@ -138,7 +138,7 @@ func (st *Store) SetClean(clean bool) (was bool, err error) {
 	return was, err
 }
 
-// Read runs do with a connection for reading.
+// Read calls do with a connection for reading.
 func (st *Store) Read(do func(*Session) error) error {
 	select {
 	case s := <-st.sessions:
@@ -149,7 +149,7 @@ func (st *Store) Read(do func(*Session) error) error {
 	}
 }
 
-// Close ends the committer and the connections, after what is under way.
+// Close ends the committer and the connections, after the current operations.
 func (st *Store) Close() error {
 	close(st.stopped)
 	<-st.ended
@@ -163,9 +163,8 @@ func (st *Store) Close() error {
 	return errors.Join(errs...)
 }
 
-// A Session is a connection with its prepared statements, used by one goroutine
-// at a time. Transactions are begun by statement, because statements prepared
-// through sql.Tx end with it.
+// A Session is a connection with its prepared statements, used by one goroutine at a time.
+// Transactions are begun by a statement, because statements prepared through sql.Tx end with it.
 type Session struct {
 	conn       *sql.Conn
 	statements map[string]*sql.Stmt
@@ -183,7 +182,7 @@ func (s *Session) Prepare(query string) (*sql.Stmt, error) {
 	return stmt, nil
 }
 
-// Exec runs a statement and says how many rows it changed.
+// Exec runs a statement and returns the number of changed rows.
 func (s *Session) Exec(query string, args ...any) (int64, error) {
 	stmt, err := s.Prepare(query)
 	if err != nil {
@@ -196,7 +195,7 @@ func (s *Session) Exec(query string, args ...any) (int64, error) {
 	return result.RowsAffected()
 }
 
-// Change runs a statement that must find something to change.
+// Change runs a statement that must change a row; the error is [ErrNotThere] if it does not.
 func (s *Session) Change(query string, args ...any) error {
 	n, err := s.Exec(query, args...)
 	if err == nil && n == 0 {
@@ -256,8 +255,7 @@ func (s *Session) Close() error {
 	return errors.Join(append(errs, s.conn.Close())...)
 }
 
-// IsForeignKey reports whether a change failed because something it hangs on is
-// not there.
+// IsForeignKey reports whether a change failed because a referenced row does not exist.
 func IsForeignKey(err error) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	return ok && e.Code() == sqlitelib.SQLITE_CONSTRAINT_FOREIGNKEY
@@ -268,10 +266,10 @@ func FromMillis(ms int64) time.Time    { return time.UnixMilli(ms).UTC() }
 func Timestamp(t time.Time) string     { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 func OrNull(s string) sql.Null[string] { return sql.Null[string]{V: s, Valid: s != ""} }
 
-// ErrNotThere says that a row was not found.
+// ErrNotThere reports that a row does not exist.
 var ErrNotThere = errors.New("not there")
 
-// NotThere turns the driver's word for a missing row into ours.
+// NotThere converts the driver's error for a missing row to [ErrNotThere].
 func NotThere(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return ErrNotThere
@@ -279,7 +277,7 @@ func NotThere(err error) error {
 	return err
 }
 
-// IgnoreNotThere makes a missing row no error.
+// IgnoreNotThere returns nil for a missing row.
 func IgnoreNotThere(err error) error {
 	if errors.Is(err, ErrNotThere) {
 		return nil

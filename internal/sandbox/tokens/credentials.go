@@ -16,8 +16,8 @@ import (
 	"assetferry/internal/sandbox/naming"
 )
 
-// An AccessKey signs tokens. It does not show itself when printed, logged or
-// encoded; a conversion to string gives it.
+// An AccessKey signs tokens. It is redacted when printed, logged or encoded; a conversion to string
+// returns it.
 type AccessKey string
 
 const redacted = "[redacted]"
@@ -27,7 +27,7 @@ func (AccessKey) GoString() string             { return redacted }
 func (AccessKey) LogValue() slog.Value         { return slog.StringValue(redacted) }
 func (AccessKey) MarshalJSON() ([]byte, error) { return json.Marshal(redacted) }
 
-// Format covers the verbs that would print the text regardless of String.
+// Format covers the verbs that would print the text in spite of String.
 func (AccessKey) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
 
 // An Environment is a tenant: its ID is also the ID of its default workspace, and its access key
@@ -37,27 +37,27 @@ type Environment struct {
 	AccessKey AccessKey
 }
 
-// Credentials are what a client needs to sign tokens.
+// Credentials are the credentials with which a client signs tokens.
 type Credentials struct {
 	EnvironmentID string
 	AccessKey     AccessKey
 }
 
-// NewCredentials makes credentials up.
+// NewCredentials returns new random credentials.
 func NewCredentials() Credentials {
 	return Credentials{EnvironmentID: naming.NewWorkspaceID(), AccessKey: AccessKey(rand.Text() + rand.Text())}
 }
 
-// The names in the file are those of the environment variables of assetferry,
-// so that a shell can read it.
+// The names in the file are those of assetferry's environment variables, so that a shell can read
+// it.
 const (
 	credentialsFile = "credentials.env"
 	environmentName = "ASSETFERRY_ENVIRONMENT_ID"
 	accessKeyName   = "ASSETFERRY_ACCESS_KEY"
 )
 
-// LoadOrCreateCredentials reads dir/credentials.env, or makes credentials up and
-// writes them there. Of several processes that do so at once, all get the same.
+// LoadOrCreateCredentials reads dir/credentials.env, or creates it with new credentials. Parallel
+// processes get the same credentials.
 func LoadOrCreateCredentials(dir string) (Credentials, error) {
 	if _, err := datadir.Secure(dir); err != nil {
 		return Credentials{}, fmt.Errorf("sandbox credentials: %w", err)
@@ -102,7 +102,7 @@ func readCredentials(path string) (Credentials, error) {
 	return c, nil
 }
 
-// trimQuotes takes the quotes off that people put there for their shell.
+// trimQuotes removes quotes that users add for their shell.
 func trimQuotes(value string) string {
 	for _, q := range []string{"'", `"`} {
 		if inner, ok := strings.CutPrefix(value, q); ok && strings.HasSuffix(inner, q) {
@@ -112,7 +112,7 @@ func trimQuotes(value string) string {
 	return value
 }
 
-// createCredentials writes new credentials unless the file has appeared by then.
+// createCredentials writes new credentials, unless the file exists meanwhile.
 func createCredentials(path string) (err error) {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -128,8 +128,8 @@ func createCredentials(path string) (err error) {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	// A link, unlike a rename, never replaces a file that another process has
-	// written meanwhile. Some file systems have none.
+	// Unlike a rename, a link never replaces the file of another process. Some file systems have no
+	// links.
 	err = os.Link(f.Name(), path)
 	if errors.Is(err, fs.ErrExist) {
 		return nil

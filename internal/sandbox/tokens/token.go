@@ -1,5 +1,4 @@
-// Package tokens verifies the tokens of clients, with code of its own, and keeps the
-// credentials that they sign with.
+// Package tokens verifies the tokens of clients with its own code, and stores their credentials.
 package tokens
 
 import (
@@ -15,13 +14,13 @@ import (
 	"assetferry/internal/sandbox/standin"
 )
 
-// leeway is how far ahead of the server's clock iat and nbf may be; a guess.
+// leeway is the maximum time by which iat and nbf may be ahead of the server's clock; a guess.
 const leeway = time.Minute
 
-// MaxToken is the longest token looked at; a guess.
+// MaxToken is the maximum length of a token; a guess.
 const MaxToken = 16 << 10
 
-// A Role is what a token allows; each includes the ones before.
+// A Role is the role of a token; each includes the previous ones.
 type Role int
 
 const (
@@ -42,16 +41,16 @@ func parseRole(s string) (Role, bool) {
 	return Anonymous, false
 }
 
-// An Identity is whom a valid token names.
+// An Identity is the user, the environment and the role of a valid token.
 type Identity struct {
 	Environment string
 	User        string
 	Role        Role
-	Workspaces  []string // at least one; the first is the default. Binds all but a superadmin
-	Groups      []string // none: the default group of each workspace
+	Workspaces  []string // at least one; the first is the default. Restricts all roles but superadmin
+	Groups      []string // empty: the default group of each workspace
 }
 
-// Rules say which tokens are valid.
+// Rules are the rules for valid tokens.
 type Rules struct {
 	Keys      map[string]AccessKey // by environment
 	Service   string
@@ -74,14 +73,14 @@ func (t Rules) Verify(header string, now time.Time) (Identity, error) {
 	return who, nil
 }
 
-// authenticate checks the form and the signature, and knows from then on which
-// environment the token belongs to.
+// authenticate checks the form and the signature, and returns the claims and the environment of the
+// token.
 func (t Rules) authenticate(header string) (standin.Object, Identity, error) {
 	switch {
 	case header == "":
 		return nil, Identity{}, invalid("the Authorization header is missing")
 	case len(header) >= 7 && strings.EqualFold(header[:7], "bearer "):
-		// Whether the service takes it is not known; no official client sends it.
+		// It is unknown whether the service accepts it; no official client sends it.
 		return nil, Identity{}, invalid(`Authorization is the bare token, without "Bearer "`)
 	case len(header) > MaxToken:
 		return nil, Identity{}, invalid("it is too long")
@@ -122,7 +121,7 @@ func sign(key AccessKey, text string) []byte {
 	return m.Sum(nil)
 }
 
-// checkTimes holds iat, nbf and exp against the server's clock.
+// checkTimes compares iat, nbf and exp with the server's clock.
 func (t Rules) checkTimes(c standin.Object, now time.Time) error {
 	iat, ok := c.Seconds("iat")
 	if !ok {
@@ -183,7 +182,7 @@ func (t Rules) authorize(c standin.Object, who *Identity) error {
 	if who.Role, ok = parseRole(name); !ok {
 		return invalid("auth.%s.role must be user, admin or superadmin", t.Service)
 	}
-	// The claim's name is a guess.
+	// The name of the claim is a guess.
 	if listed, there := service["groups"]; there && json.Unmarshal(listed, &who.Groups) != nil {
 		return invalid("auth.%s.groups must be an array of group IDs", t.Service)
 	}
@@ -209,8 +208,8 @@ func (t Rules) authorize(c standin.Object, who *Identity) error {
 	return nil
 }
 
-// serviceClaim is what stands under auth for this service. What is there for other
-// services is none of its business, whatever it looks like.
+// serviceClaim returns the claim under auth for this service. Claims for other services are
+// ignored, even if they are invalid.
 func (t Rules) serviceClaim(c standin.Object) (standin.Object, bool) {
 	auth, _ := standin.DecodeObject(c["auth"])
 	return standin.DecodeObject(auth[t.Service])

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// FuzzToken holds that nothing gets in without the signature of its own text.
+// FuzzToken verifies that no token is accepted without the signature of its own text.
 func FuzzToken(f *testing.F) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	rules := Rules{
@@ -30,7 +30,7 @@ func FuzzToken(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, rest string) {
 		token := text + rest
 		who, err := rules.Verify(token, now)
-		// The same text, signed well: whatever it claims, nothing may panic.
+		// The same text with a valid signature must not cause a panic, whatever its claims.
 		_, _ = rules.Verify(text+"."+base64.RawURLEncoding.EncodeToString(sign("key", text)), now)
 		if err != nil {
 			return

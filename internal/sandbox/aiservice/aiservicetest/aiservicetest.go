@@ -13,21 +13,21 @@ import (
 	"assetferry/internal/sandbox/tokens"
 )
 
-// Environment is the one that Run adds if the options name none.
+// Environment returns the environment that Run adds if the options have none.
 func Environment() tokens.Environment {
 	return tokens.Environment{ID: "5f0c8a1be27d934610fe", AccessKey: "a-key-for-tests-of-no-use-anywhere-else"}
 }
 
-// A Running stand-in has all that tests may want to know of it.
+// A Running is a running stand-in with its environment and checker.
 type Running struct {
 	Server      *aiservice.Server
 	Checker     *openapitest.Checker
 	URL         string
-	Environment tokens.Environment // the first
+	Environment tokens.Environment // the first one
 }
 
-// Run runs a stand-in on a loopback address until the test ends. An answer that is not
-// as described fails the test.
+// Run runs a stand-in on a loopback address until the test ends. An answer that does not match the
+// description fails the test.
 func Run(tb testing.TB, o aiservice.Options) Running {
 	tb.Helper()
 	if len(o.Environments) == 0 {
@@ -49,7 +49,7 @@ func Run(tb testing.TB, o aiservice.Options) Running {
 	return Running{s, c, h.URL, o.Environments[0]}
 }
 
-// Stats are those of the stand-in.
+// Stats returns the statistics of the stand-in.
 func (r Running) Stats(tb testing.TB) aiservice.Stats {
 	tb.Helper()
 	v, err := r.Server.Stats()
@@ -59,7 +59,7 @@ func (r Running) Stats(tb testing.TB) aiservice.Stats {
 	return v
 }
 
-// Claims are those of a valid token of a user, to be changed at will.
+// Claims returns the claims of a valid token of a user. The caller may change them.
 func Claims(e tokens.Environment, user string, permissions ...string) map[string]any {
 	return map[string]any{
 		"aud": e.ID, "sub": user, "iat": time.Now().Unix(),
@@ -67,5 +67,5 @@ func Claims(e tokens.Environment, user string, permissions ...string) map[string
 	}
 }
 
-// Sign makes a token of claims.
+// Sign returns a token with the claims.
 func Sign(key tokens.AccessKey, claims map[string]any) string { return sandboxtest.Sign(key, claims) }
