@@ -142,7 +142,7 @@ func notArrived(ctx context.Context, f *command.Factory, store *state.Store, run
 	case run.State == state.Superseded:
 		return reportMissing(ctx, f, store, run, "was abandoned", "the other objects")
 	}
-	return reportMissing(ctx, f, store, run, "had only a part of the source", "the other objects")
+	return reportMissing(ctx, f, store, run, "covered only part of the source", "the other objects")
 }
 
 // reportMissing reports objects that earlier runs did not upload, and the last run did not include.
