@@ -112,7 +112,7 @@ func (j *journey) pages() (n int64) {
 
 const aQuay = `{"description":"A quay"}`
 
-// describedAs is what the state database keeps of all objects of the pair.
+// describedAs returns the stored metadata of all objects of the pair, by key.
 func (j *journey) describedAs() map[string]string {
 	j.Helper()
 	all := map[string]string{}
@@ -129,7 +129,8 @@ func (j *journey) wantDescribed(want map[string]string) {
 	}
 }
 
-// What the source said is kept with the outcome, and only once the item is done.
+// TestDescribed verifies that the metadata of a source is stored with the outcome, and only when
+// the item is done.
 func TestDescribed(t *testing.T) {
 	j := begin(t)
 	j.apply("a", "b", "c", "d", "e")
@@ -138,7 +139,7 @@ func TestDescribed(t *testing.T) {
 	a.Described, b.Described, c.Described, d.Described = aQuay, aQuay, aQuay, aQuay
 	b.State = ItemSent
 	c.State, c.Class, c.Error = ItemFailed, "permanent", "not described"
-	d.Receipt.Asset = a.Receipt.Asset // which makes it a failed one
+	d.Receipt.Asset = a.Receipt.Asset // a receipt of the same asset makes the outcome fail
 	must(t, j.record(a, b, c, d, e))
 	j.wantDescribed(map[string]string{"a": aQuay})
 	must(t, j.record(Outcome{Key: "b", State: ItemDone, Described: `{}`}))
@@ -178,14 +179,15 @@ func (j *journey) carryOut(action Action, key string, o Outcome) {
 	must(j, j.record(o))
 }
 
-// again is carryOut in another run.
+// again calls carryOut in a new run.
 func (j *journey) again(action Action, key string, o Outcome) {
 	j.Helper()
 	j.begin("sync")
 	j.carryOut(action, key, o)
 }
 
-// What was said of an object belongs to its asset: another asset has nothing of it.
+// TestDescribedBelongsToAnAsset verifies that stored metadata belongs to the asset: if the object
+// gets another asset, its metadata is forgotten.
 func TestDescribedBelongsToAnAsset(t *testing.T) {
 	j := begin(t)
 	j.apply("a")
@@ -199,7 +201,8 @@ func TestDescribedBelongsToAnAsset(t *testing.T) {
 	j.wantDescribed(map[string]string{})
 }
 
-// A receipt is of the run that updated its asset, if that run can be undone.
+// TestDescribedBy verifies that a receipt names the run that updated its asset if that run can be
+// undone.
 func TestDescribedBy(t *testing.T) {
 	j := begin(t)
 	j.apply("a")
@@ -218,7 +221,7 @@ func TestDescribedBy(t *testing.T) {
 	}
 }
 
-// What is undone leaves nothing of what was said of it.
+// TestDescribedIsForgotten verifies that an undo deletes the stored metadata of what it undoes.
 func TestDescribedIsForgotten(t *testing.T) {
 	j := begin(t)
 	j.apply("deleted", "made")

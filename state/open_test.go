@@ -270,7 +270,8 @@ func TestOddPaths(t *testing.T) {
 	}
 }
 
-// An interrupted call gives the cause, whatever the driver makes of it.
+// TestCancellation verifies that an interrupted call returns the cause, whatever error the driver
+// makes of it.
 func TestCancellation(t *testing.T) {
 	j := begin(t)
 	cause := errors.New("the plug was pulled")
@@ -301,11 +302,11 @@ func TestCancellation(t *testing.T) {
 	}
 }
 
-// What a state database says is for its owner alone, and nothing is left beside a file
-// that is not a state database.
+// TestFilesAreKeptFromOthers verifies that only the owner may read the files of a state database,
+// and that opening a file of another kind creates no files next to it.
 func TestFilesAreKeptFromOthers(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		return // has no such modes
+		return // Windows has no such modes
 	}
 	s := newStore(t)
 	for _, name := range disk.Files(s.Path()) {

@@ -99,7 +99,7 @@ func TestMarkThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// lockMark gives the mark in the lock file of a state database.
+// lockMark returns the mark in the lock file of a state database.
 func lockMark(t *testing.T, path string) *ownership.Mark {
 	t.Helper()
 	f, err := os.OpenFile(path+disk.LockSuffix, os.O_RDWR, 0)
@@ -115,8 +115,8 @@ func copyFile(t *testing.T, from, to string) {
 	must(t, os.WriteFile(to, content, 0o600))
 }
 
-// A state database that is not as it was left here is refused, with the way out, and
-// taking it over is that way.
+// TestDistrust verifies that a state database that another program changed is refused with an error
+// that suggests a takeover, and that the takeover works.
 func TestDistrust(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(t *testing.T, path string)
@@ -163,7 +163,7 @@ func TestDistrust(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "state.db")
 			written(t, path, 3)
 			tc.change(t, path)
-			for range 2 { // refusing changes nothing
+			for range 2 { // the first refusal changes nothing
 				_, err := Open(t.Context(), path)
 				hinted, _ := errors.AsType[*ownership.DistrustError](err)
 				if !errors.Is(err, ownership.ErrDistrust) || !strings.Contains(err.Error(), tc.says) || !strings.Contains(hinted.Hint(), "state takeover") {
@@ -237,7 +237,7 @@ func TestTouched(t *testing.T) {
 	must(t, Takeover(t.Context(), path))
 	written(t, path, 1)
 
-	m := lockMark(t, path) // the file system does not know when a file was made
+	m := lockMark(t, path) // the file system does not record when a file was created
 	m.Born = 0
 	rewrite(t, m, func(left *ownership.Trace) { left.At = time.Now().Add(-time.Minute) })
 	_, err = Open(t.Context(), path)
@@ -246,8 +246,8 @@ func TestTouched(t *testing.T) {
 	}
 }
 
-// Whoever fails to take a state database over, or dies of it, leaves what is wrong with it to
-// be seen.
+// TestTakeoverThatFails verifies that if a takeover of the state database fails or is killed, the
+// reason for refusing it remains.
 func TestTakeoverThatFails(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spoil func(t *testing.T, path string)
@@ -289,7 +289,7 @@ func TestTakeoverTrustsNothing(t *testing.T) {
 	must(t, Takeover(t.Context(), path))
 	s, err := Open(t.Context(), path)
 	must(t, err)
-	*j.Store = *s // closed at the end of the test
+	*j.Store = *s // the journey closes its store at the end of the test
 	run, err := s.Run(t.Context(), j.run.ID)
 	if err != nil || !run.Stale {
 		t.Errorf("the run is %+v (%v), want it stale", run, err)
@@ -351,7 +351,7 @@ func TestOwnerOnAnotherMachine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	written(t, path, 1)
 	execute(t, path, `UPDATE owner SET host = 'elsewhere'`)
-	written(t, path, 1) // it was closed there
+	written(t, path, 1) // the previous store was closed
 	execute(t, path, `UPDATE owner SET host = 'elsewhere', pid = 4711, epoch = 'x'`)
 	_, err := Open(t.Context(), path)
 	e, _ := errors.AsType[*ownership.InUseError](err)
@@ -362,8 +362,8 @@ func TestOwnerOnAnotherMachine(t *testing.T) {
 	written(t, path, 1)
 }
 
-// A process may be killed at any instant. What it leaves is never taken for
-// a state database that was tampered with.
+// TestDeadOwnersNeverBlock verifies that the files of a process that was killed at any instant are
+// never taken for a state database that another program changed.
 func TestDeadOwnersNeverBlock(t *testing.T) {
 	for name, leave := range map[string]func(t *testing.T, path string){
 		"before anything": func(t *testing.T, path string) {
@@ -380,7 +380,7 @@ func TestDeadOwnersNeverBlock(t *testing.T) {
 		},
 		"in the place of a state database that was deleted": func(t *testing.T, path string) {
 			written(t, path, 3)
-			must(t, os.Rename(path, path+disk.WALSuffix)) // a log of no state database
+			must(t, os.Rename(path, path+disk.WALSuffix)) // a write-ahead log without a state database
 			s := &Store{path: path, mark: lockMark(t, path)}
 			_, err := s.prepareFile()
 			must(t, err)

@@ -39,11 +39,11 @@ func TestScheduledRetries(t *testing.T) {
 	if i, err := j.Item(t.Context(), j.run.Num, "c"); err != nil || i.Attempts != 2 || !i.RetryAt.Equal(now.Add(time.Minute)) {
 		t.Errorf("got %+v (%v)", i, err)
 	}
-	must(t, j.Supersede(t.Context(), j.run.Num)) // what waits keeps no user from giving up the run
+	must(t, j.Supersede(t.Context(), j.run.Num)) // scheduled retries do not prevent it
 }
 
-// What was sent is not unconfirmed, keeps its asset, and may be ended without another
-// receipt.
+// TestSentItems verifies that a sent item is not unconfirmed, that it keeps its asset, and that it
+// may become done without another receipt.
 func TestSentItems(t *testing.T) {
 	j := begin(t)
 	j.apply("a", "b")

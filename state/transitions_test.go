@@ -100,17 +100,18 @@ func (j *journey) within(step func(context.Context, *sql.Tx, int64) error) error
 	return j.Write(j.Context(), "take a step", func(ctx context.Context, tx *sql.Tx) error { return step(ctx, tx, j.run.Num) })
 }
 
-// A situation is how far an item has come.
+// A situation is the state of an item with the number of its attempts.
 type situation struct {
 	state    ItemState
 	attempts int
 }
 
-// situations are all that there are. What fails may have been decided to.
+// situations lists all combinations that can occur. A failed item may have no attempts, because the
+// plan decided so.
 var situations = []situation{{noItem, 0}, {ItemStaged, 0}, {ItemPlanned, 0}, {ItemSkipped, 0}, {ItemConflict, 0}, {ItemFailed, 0}, {ItemRetriesExhausted, 0}, {ItemChanged, 0},
 	{ItemPlanned, 1}, {ItemSending, 1}, {ItemSent, 1}, {ItemDone, 1}, {ItemRetryScheduled, 1}, {ItemFailed, 1}, {ItemChanged, 1}, {ItemUnconfirmed, 1}}
 
-// TestTransitions makes every event happen to an item in every situation, towards every state.
+// TestTransitions triggers every event in every situation, with every target state.
 func TestTransitions(t *testing.T) {
 	for _, tr := range triggers {
 		t.Run(tr.name, func(t *testing.T) {

@@ -52,7 +52,8 @@ func (j *journey) wantSound() {
 	}
 }
 
-// The items of an undo are what the run made, with the places of its assets.
+// TestStageUndo verifies that the items of an undo are those that the run created, with the places
+// of their assets.
 func TestStageUndo(t *testing.T) {
 	j := finished(t)
 	u, err := j.BeginUndo(t.Context(), j.run)
@@ -81,8 +82,9 @@ func TestStageUndo(t *testing.T) {
 	}
 }
 
-// What is decided about an item leaves all else of it alone, and the last word about one
-// that comes twice holds. Nothing is stored where one of them is no item of the undo.
+// TestDecideUndo verifies that a decision changes only its own columns of an item, and that the
+// last of two decisions about an item counts. No decision is stored if one of them is about an item
+// that the undo does not have.
 func TestDecideUndo(t *testing.T) {
 	j := finished(t)
 	ctx := t.Context()
@@ -108,8 +110,8 @@ func TestDecideUndo(t *testing.T) {
 	}
 }
 
-// What was undone leaves no receipt and nothing that hangs on one; what was refused
-// keeps it, and no object is to blame for that.
+// TestSumUndone verifies that an undone item keeps neither its receipt nor data that depends on it,
+// and that a refused one keeps both. A refusal is no failure of the object.
 func TestSumUndone(t *testing.T) {
 	j := finished(t)
 	ctx := t.Context()
@@ -140,7 +142,8 @@ func TestSumUndone(t *testing.T) {
 	j.wantSound()
 }
 
-// What was deleted already is forgotten when the undo is finished, and not before.
+// TestFinishUndoForgets verifies that the data of assets that were deleted already is deleted when
+// the undo finishes, and not before.
 func TestFinishUndoForgets(t *testing.T) {
 	j := finished(t)
 	ctx := t.Context()
@@ -168,8 +171,8 @@ func TestFinishUndoForgets(t *testing.T) {
 	j.wantSound()
 }
 
-// A run that is not finished is given up by its undo, unless something of it is in flight;
-// and nothing else may be under way.
+// TestBeginUndo verifies that an undo supersedes an unfinished run, unless uploads are in progress,
+// and that no other run may be active.
 func TestBeginUndo(t *testing.T) {
 	open := func(t *testing.T, taken int) *journey {
 		j := begin(t)
@@ -212,7 +215,8 @@ func TestBeginUndo(t *testing.T) {
 	})
 }
 
-// Whoever waits for uploads of other sources does not wait for what they trash.
+// TestTrashingIsNoUnconfirmedOfOthers verifies that assets which another source is trashing do not
+// count as its unconfirmed uploads.
 func TestTrashingIsNoUnconfirmedOfOthers(t *testing.T) {
 	j := finished(t)
 	j.undo()
@@ -223,7 +227,7 @@ func TestTrashingIsNoUnconfirmedOfOthers(t *testing.T) {
 	}
 }
 
-// Assets are found by their ids, and may stand for objects of another source.
+// TestReceiptsOf verifies that receipts are found by asset ID, including those of other sources.
 func TestReceiptsOf(t *testing.T) {
 	j := finished(t)
 	ctx := t.Context()

@@ -75,7 +75,7 @@ func TestURLsOfAllKinds(t *testing.T) {
 	}
 }
 
-// Pages end within the URLs of an object, too.
+// TestURLsInPages verifies that a page may end between the URLs of one object.
 func TestURLsInPages(t *testing.T) {
 	j := begin(t)
 	const n = 2*PageSize + 3
@@ -116,8 +116,8 @@ func TestGivenBeginnings(t *testing.T) {
 	}
 }
 
-// What was found of an object reports URLs at which it was; they stay when it is found
-// no more, and go with it when it is moved.
+// TestOldURLs verifies that the stored metadata of an object reports its old URLs. They are kept
+// when the metadata no longer has them, and move with the object.
 func TestOldURLs(t *testing.T) {
 	j := begin(t)
 	j.apply("a")
