@@ -79,8 +79,8 @@ func testService(t *testing.T, reading profile.Profile) {
 	must(t, sourcetest.Check(t.Context(), ckbox.New(reader, ckbox.Options{Environment: s.Environment.ID, Workspace: s.Environment.ID}), want...))
 }
 
-// The current revision is read, and the one before is refused as soon as it is not the
-// current one any more.
+// TestRevisions verifies that the current revision is read, and that a previous revision is refused
+// as soon as a new one exists.
 func TestRevisions(t *testing.T) {
 	s := sandboxtest.Run(t, sandbox.Options{})
 	admin := client(t, s, "admin", false)
@@ -110,7 +110,7 @@ func TestRevisions(t *testing.T) {
 	}
 }
 
-// An account without access is told so, with the next step.
+// TestRefused verifies that an account without access gets an error that names the next step.
 func TestRefused(t *testing.T) {
 	s := sandboxtest.Run(t, sandbox.Options{})
 	s.Environment.AccessKey = "another key that is of no use for this one"

@@ -148,7 +148,7 @@ func (w *workspace) Folder(ctx context.Context, id string, _ int) (assets.Folder
 	return f, context.Cause(ctx)
 }
 
-// in returns the folders in a folder, or those at the top, which are in no other.
+// in returns the folders in a folder; parent "" means the top level.
 func (w *workspace) in(_ context.Context, parent string) (in []assets.Folder) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -196,7 +196,7 @@ func (w *workspace) Download(ctx context.Context, url string, offset int64) (io.
 	return io.NopCloser(bytes.NewReader(content[offset:])), int64(len(content)), context.Cause(ctx)
 }
 
-// within yields a list as long as nobody ends it.
+// within yields a list until its context is cancelled.
 func within[T any](ctx context.Context, list []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for _, item := range list {
@@ -214,7 +214,7 @@ func within[T any](ctx context.Context, list []T) iter.Seq2[T, error] {
 	}
 }
 
-// change does something to an asset, which also changes its time.
+// change modifies an asset and its modification time.
 func (w *workspace) change(id string, f func(*assets.Asset)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

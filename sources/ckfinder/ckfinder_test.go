@@ -44,7 +44,7 @@ func law(t *testing.T, knobs ckfindertest.Knobs, start string) {
 		c := ckfindertest.New(tb, "Images", "Files", "Files!", "Empty")
 		c.Set(knobs)
 		c.Make(prefix)
-		for _, key := range []string{"Files/my lib+%.jpg", "Files/my lib+%!/x", "Images/my lib+%/x"} { // its neighbours
+		for _, key := range []string{"Files/my lib+%.jpg", "Files/my lib+%!/x", "Images/my lib+%/x"} { // the same beginning
 			if !strings.HasPrefix(key, prefix) && start != "" {
 				c.Put(key, []byte("not ours"))
 			}
@@ -73,7 +73,7 @@ func law(t *testing.T, knobs ckfindertest.Knobs, start string) {
 	}, sourcetest.Storable(storable), sourcetest.Many(500))
 }
 
-// storable leaves out what is no name of a file or what JSON has no place for.
+// storable drops keys that cannot be file names or that JSON cannot represent.
 func storable(keys ...sources.Key) bool {
 	for _, k := range keys {
 		if !utf8.ValidString(string(k)) {
@@ -88,7 +88,8 @@ func storable(keys ...sources.Key) bool {
 	return true
 }
 
-// within is what a source has below a prefix, for laws that know nothing of resource types.
+// within is the part of a source below a prefix, for the shared source tests, which know no
+// resource types.
 type within struct {
 	sources.Source
 	prefix sources.Key

@@ -129,7 +129,8 @@ func TestCutAgainAndAgain(t *testing.T) {
 	}
 }
 
-// A page in the place of content is never taken for it, not even if it is as long.
+// TestPageInThePlaceOfContent verifies that an HTML page is never taken for content, even if it has
+// the listed length.
 func TestPageInThePlaceOfContent(t *testing.T) {
 	c := ckfindertest.New(t, "Images")
 	page := []byte("<html>" + strings.Repeat("log in ", 100))
@@ -149,8 +150,8 @@ func TestPageInThePlaceOfContent(t *testing.T) {
 	}
 }
 
-// What could be a page or an error is one of the files as long as the session is alive, and not
-// a picture even then.
+// TestTextsThatLookLikeErrors verifies that content which looks like a page or an error is accepted
+// as a file while the session is valid, but never as an image.
 func TestTextsThatLookLikeErrors(t *testing.T) {
 	c := ckfindertest.New(t, "Images")
 	page, document := []byte("<html>a page"), []byte(`{"error": {"message": "of a file"}}`)
@@ -175,7 +176,7 @@ func TestTextsThatLookLikeErrors(t *testing.T) {
 	}
 }
 
-// A typed answer has another type of content.
+// typed sets another content type on an answer.
 type typed struct {
 	http.ResponseWriter
 	kind string
@@ -188,7 +189,8 @@ func (w typed) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Who may not read any more says so: the item is refused, or all of it.
+// TestOpenAfterTheSession verifies the error after a session has lost its rights: it is about the
+// item, or about the whole source.
 func TestOpenAfterTheSession(t *testing.T) {
 	c := ckfindertest.New(t, "Images")
 	c.Set(ckfindertest.Knobs{Session: "of-the-test"})
@@ -205,8 +207,8 @@ func TestOpenAfterTheSession(t *testing.T) {
 	}
 }
 
-// Where nothing tells versions apart, a file is looked up again, and quickly listed folders
-// are listed anew.
+// TestOpenWithoutValidators verifies that without an ETag or a date, a file is looked up again
+// before it is read, and that folders which are listed fast are listed again.
 func TestOpenWithoutValidators(t *testing.T) {
 	c := ckfindertest.New(t, "Images")
 	c.Set(ckfindertest.Knobs{NoValidators: true})
@@ -228,7 +230,7 @@ func TestOpenWithoutValidators(t *testing.T) {
 	}
 }
 
-// Sizes and times are exact where the connector says them.
+// TestExactSizeAndTime verifies that sizes and times are exact if the connector reports exact ones.
 func TestExactSizeAndTime(t *testing.T) {
 	c := ckfindertest.New(t, "Images")
 	c.Put("Images/a.jpg", make([]byte, 5000))

@@ -15,7 +15,8 @@ import (
 	"assetferry/sources/local"
 )
 
-// A pipe that is opened the usual way waits for a writer for good.
+// TestSpecialFilesAreNotOpened verifies that a pipe is not opened: that would wait for a writer
+// forever.
 func TestSpecialFilesAreNotOpened(t *testing.T) {
 	mayNotHang(t)
 	const special = string(sources.Special)
@@ -37,8 +38,8 @@ func TestSpecialFilesAreNotOpened(t *testing.T) {
 	}
 }
 
-// A listed file whose place something else took is not opened, be it a pipe that
-// nobody writes to or a link that leads to one.
+// TestSomethingElseInThePlaceOfAFile verifies that a listed file is not opened if a pipe without a
+// writer, or a link to one, has replaced it.
 func TestSomethingElseInThePlaceOfAFile(t *testing.T) {
 	mayNotHang(t)
 	for name, put := range map[string]func(*tree){
@@ -79,8 +80,8 @@ func TestPipeInThePlaceOfADirectory(t *testing.T) {
 	}
 }
 
-// mayNotHang ends the test process if a test takes very long, because nothing
-// else gets it out of an open that waits.
+// mayNotHang ends the test process if a test takes very long, because nothing else interrupts a
+// blocked open.
 func mayNotHang(t *testing.T) {
 	timer := time.AfterFunc(time.Minute, func() { panic(t.Name() + " hangs") })
 	t.Cleanup(func() { timer.Stop() })

@@ -66,7 +66,7 @@ func TestReader(t *testing.T) {
 		want        string // what is read
 		err         error  // of Read; nil for the end
 		open        error  // of Open
-		asked       string // the offsets of all connections
+		asked       string // the offsets that all connections requested
 	}{
 		"whole":                       {connections: []connection{whole}, want: alphabet, asked: "0"},
 		"from an offset":              {connections: []connection{whole}, offset: 20, want: "uvwxyz", asked: "20"},
@@ -129,7 +129,8 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// Who cancels gets the cause, and not what that did to the connection.
+// TestReaderIsCancelled verifies that a cancelled reader returns the cause of the context, not the
+// resulting connection error.
 func TestReaderIsCancelled(t *testing.T) {
 	for name, until := range map[string]int{"in between": 5, "at the end": 26} {
 		t.Run(name, func(t *testing.T) {

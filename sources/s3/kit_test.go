@@ -19,7 +19,7 @@ import (
 	"assetferry/sources/s3"
 )
 
-// A bucket is one at a server in this process, which does as it is told.
+// A bucket is a bucket of a server in this process; its fields control the answers.
 type bucket struct {
 	tb      testing.TB
 	name    string
@@ -29,7 +29,7 @@ type bucket struct {
 
 	mu       sync.Mutex
 	requests []*http.Request
-	wrap     func(http.Handler) http.Handler // around the server
+	wrap     func(http.Handler) http.Handler // wraps the server
 }
 
 func newBucket(tb testing.TB, prefix string) *bucket {
@@ -64,7 +64,7 @@ func (b *bucket) answerWith(f http.HandlerFunc) {
 	b.answer(func(http.Handler) http.Handler { return f })
 }
 
-// asked returns the requests since the last time.
+// asked returns the requests since the last call.
 func (b *bucket) asked() []*http.Request {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -83,7 +83,7 @@ func (b *bucket) remove(key sources.Key) error {
 	return err
 }
 
-// The credentials of the tests; nobody checks them here.
+// These are the credentials of the tests; the server does not check them.
 const accessKey, secretKey, sessionToken = "AKIATESTTESTTESTTEST", "secret+of/the=tests", "session+of/the=tests"
 
 func staticCredentials() credentials.StaticCredentialsProvider {

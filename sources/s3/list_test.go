@@ -155,7 +155,7 @@ func TestPrefixThatIsNotThere(t *testing.T) {
 	}
 }
 
-// Only current versions are listed, and what was deleted is not.
+// TestVersionedBucket verifies that only current versions are listed, and no deleted objects.
 func TestVersionedBucket(t *testing.T) {
 	b := newBucket(t, "")
 	b.keepVersions()
@@ -169,7 +169,8 @@ func TestVersionedBucket(t *testing.T) {
 	}
 }
 
-// Whoever pays says so with each request, and who has no name signs none.
+// TestHowRequestsAreMade verifies that each request says who pays if the requester does, and that
+// requests without credentials are not signed.
 func TestHowRequestsAreMade(t *testing.T) {
 	b := newBucket(t, "")
 	must(t, b.put("a", []byte("content")))
@@ -202,7 +203,7 @@ func TestHowRequestsAreMade(t *testing.T) {
 	}
 }
 
-// A page that does not come to its end is not kept in memory.
+// TestALargePage verifies that a page without an end is not kept in memory.
 func TestALargePage(t *testing.T) {
 	b := newBucket(t, "")
 	var sent atomic.Int64

@@ -147,7 +147,8 @@ func TestResumeOfAnOldVersion(t *testing.T) {
 	}
 }
 
-// Versions have a permission of their own; without it the ETag has to do.
+// TestResumeWithoutPermissionForVersions verifies that the ETag is used if the credentials may not
+// read versions, which need a permission of their own.
 func TestResumeWithoutPermissionForVersions(t *testing.T) {
 	b := newBucket(t, "")
 	b.keepVersions()
@@ -169,7 +170,8 @@ func TestResumeWithoutPermissionForVersions(t *testing.T) {
 	}
 }
 
-// What does not fit the listed object is never taken for it.
+// TestAnswersThatDoNotFit verifies that an answer which does not match the listed object is
+// refused.
 func TestAnswersThatDoNotFit(t *testing.T) {
 	t.Setenv("AWS_MAX_ATTEMPTS", "1")
 	send := func(tag, length string, headers ...string) http.HandlerFunc {
@@ -181,7 +183,7 @@ func TestAnswersThatDoNotFit(t *testing.T) {
 			for i := 0; i < len(headers); i += 2 {
 				w.Header().Set(headers[i], headers[i+1])
 			}
-			if length == "" { // without one
+			if length == "" { // no length
 				http.NewResponseController(w).Flush()
 			}
 			body := "0123456789012345"

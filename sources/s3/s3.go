@@ -2,9 +2,9 @@
 // S3-compatible service. Keys are relative to the prefix.
 //
 // Requests name the listed ETag, so the listed version is read. An ETag is an opaque version tag,
-// not a checksum. Objects of one size and ETag that were not stored in parts are identical;
-// different ETags prove nothing. The SDK retries requests, and the reader here resumes interrupted
-// bodies. There are no other retries.
+// not a checksum. Objects of one size and ETag that were not stored in parts are identical; objects
+// with different ETags may be identical, too. The SDK retries requests, and the reader here resumes
+// interrupted bodies. There are no other retries.
 package s3
 
 import (

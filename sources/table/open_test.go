@@ -223,7 +223,7 @@ func TestChecksumsAreCompared(t *testing.T) {
 		if _, err := read(t, s, o, 0); test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: got %v", test.checksum, err)
 		}
-		if got, err := read(t, s, o, 3); err != nil || string(got) != "tent" { // a part has none
+		if got, err := read(t, s, o, 3); err != nil || string(got) != "tent" { // a range has no checksum
 			t.Errorf("%s: got %q, %v", test.checksum, got, err)
 		}
 	}
@@ -272,7 +272,7 @@ func TestHeadersGoToOneHost(t *testing.T) {
 	}
 }
 
-// What a server repeats of what opens it is not told.
+// TestErrorsHoldNoSecrets verifies that errors do not contain credentials that a server repeats.
 func TestErrorsHoldNoSecrets(t *testing.T) {
 	headers, err := remote.ParseHeaders("Authorization: Bearer hush-hush")
 	must(t, err)
@@ -314,8 +314,8 @@ func TestATableThatIsTakenAwayWhileItIsRead(t *testing.T) {
 	}
 }
 
-// A document of JSON is no picture, whatever the status says. What is JSON arrives, and so does a
-// picture of which a server says that it is.
+// TestDocumentInThePlaceOfContent verifies that a JSON document is not accepted as an image,
+// whatever the status is. A JSON file is accepted, and so is an image that has the right type.
 func TestDocumentInThePlaceOfContent(t *testing.T) {
 	m := newManager(t, "t.csv")
 	contents := map[string]string{"a.jpg": ` {"error": "no such asset"}`, "b.json": `{"error": "of a file"}`, "c.mp4": "[]", "d.png": "no JSON", "e": "{}"}
@@ -345,7 +345,7 @@ func TestDocumentInThePlaceOfContent(t *testing.T) {
 	}
 }
 
-// A typed answer is JSON by what it says.
+// typed sets the content type of an answer to JSON.
 type typed struct{ http.ResponseWriter }
 
 func (w typed) WriteHeader(status int) {
