@@ -109,7 +109,8 @@ func TestEveryReasonHasRow(t *testing.T) {
 	}
 }
 
-// The engine does not know how people give it settings.
+// TestEngineNamesNoFlag verifies that texts of the engine name no flags: it does not know how
+// people configure it.
 func TestEngineNamesNoFlag(t *testing.T) {
 	set, files := parse(t)
 	flag := regexp.MustCompile(`(^|[^-])--[a-z]`)
@@ -131,8 +132,8 @@ func TestEngineNamesNoFlag(t *testing.T) {
 	}
 }
 
-// Whoever reads why an object did not arrive is reported what decides about it. What arrives
-// needs no remedy.
+// TestEveryReasonHasRemedy verifies that each reason for an object without an asset names the
+// setting that decides about it. Other reasons need no remedy.
 func TestEveryReasonHasRemedy(t *testing.T) {
 	arrives := []Reason{
 		ReasonNew, ReasonExtensionAdded, ReasonRenamed, ReasonUnchanged, ReasonMetadataMissing, ReasonIdenticalAsset, ReasonIdenticalObject, ReasonSameNameAndSize, ReasonNameExistsCreated,

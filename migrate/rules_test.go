@@ -38,7 +38,7 @@ func TestMatch(t *testing.T) {
 		{"**/x", "x", true},
 		{"**/x", "a/b/x/y", true},
 		{"**", "anything/at/all", true},
-		{"a/**", "a", true}, // so that a directory that cannot be read is skipped with its content
+		{"a/**", "a", true}, // so that a directory that cannot be read is skipped with all that it contains
 		{"a/**", "a/b", true},
 		{"a/**", "ab", false},
 		{"?.jpg", "ä.jpg", true},
@@ -74,7 +74,7 @@ func FuzzMatch(f *testing.F) {
 		if CheckGlob(glob) != nil {
 			return
 		}
-		// What is in a matched folder matches, too.
+		// Objects in a matching folder match, too.
 		if got && key != "" && !Match(glob, sources.Key(strings.TrimSuffix(key, "/")+"/below")) {
 			t.Errorf("%q matches %q and not what is in it", glob, key)
 		}
@@ -84,7 +84,7 @@ func FuzzMatch(f *testing.F) {
 func TestMatchIsNotExponential(t *testing.T) {
 	glob := strings.Repeat("**/", 200) + "x"
 	key := sources.Key(strings.Repeat("a/", 200) + "y")
-	if Match(glob, key) { // or it would not come to an end
+	if Match(glob, key) { // or the search would not end
 		t.Error("matched")
 	}
 }

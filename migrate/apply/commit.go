@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// holdMost is the maximum number of taken items that wait for a worker. A crash leaves them
-	// unconfirmed, with those of the workers. With half of them, small objects would take 7 % more
-	// CPU time, for transactions of fewer items each.
+	// holdMost is the maximum number of taken items without a worker. After a crash they are
+	// unconfirmed, like those of the workers. With half as many, small objects take 7 % more CPU
+	// time, because each transaction contains fewer items.
 	holdMost      = 384
 	recordEvery   = 400 * time.Millisecond
 	recordTimeout = 30 * time.Second // for what must be written even when aborting

@@ -96,7 +96,7 @@ func (a *Applier) confirmGroup(ctx context.Context, s *structure, place migrate.
 	return nil
 }
 
-// lookAtRecent looks for items among the assets that a container got since their upload.
+// lookAtRecent searches the assets that a container has received since the uploads of some items.
 func (a *Applier) lookAtRecent(ctx context.Context, c migrate.Container, group []finding, claimed map[string]bool) {
 	var wanted []*finding
 	var since time.Time
@@ -124,12 +124,12 @@ func (a *Applier) lookAtRecent(ctx context.Context, c migrate.Container, group [
 	}
 }
 
-// lookThroughAll looks in a whole container for items that would be uploaded again. It compares no
-// times: the service's clock may have been set back since the upload, or another of its nodes with
-// another clock may have created the asset.
+// lookThroughAll searches a whole container for items that would otherwise be uploaded again. It
+// compares no times: the clock of the service may have been set back since the upload, or the asset
+// may come from another node whose clock differs.
 //
-// A large container is listed completely when as many items wait for it as the listing takes
-// requests, or when there is nothing else to do.
+// A large container is listed completely if the number of items to find is at least the number
+// of requests that the listing takes, or if there is no other work.
 func (a *Applier) lookThroughAll(ctx context.Context, c migrate.Container, group []finding, claimed map[string]bool, atRest bool) {
 	var wanted []*finding
 	for n := range group {
@@ -159,7 +159,7 @@ func (a *Applier) lookThroughAll(ctx context.Context, c migrate.Container, group
 		if a.match(ctx, c, f, since, claimed); f.receipt != nil {
 			continue
 		}
-		if a.match(ctx, c, f, before, claimed); f.receipt != nil { // it may as well have been there
+		if a.match(ctx, c, f, before, claimed); f.receipt != nil { // the upload may have created the asset nevertheless
 			f.receipt.Adopted = true
 			f.remark = migrate.JoinTexts("by the service's clock its asset is older than the upload, so undo keeps it", f.remark)
 		}

@@ -124,9 +124,9 @@ func (a *Applier) whyNotReplaced(ctx context.Context, i state.Item, err error) e
 	return &RefusedError{i.Asset, err}
 }
 
-// isRefusal reports whether an answer may mean that the service cannot replace any content, or not
-// this one. An object that is too large would be too large for a new asset, too. Of the 5xx answers
-// only 501 is a refusal.
+// isRefusal reports whether an answer may mean that the service cannot replace this content, or any
+// content. An object that is too large is no refusal: it is too large for a new asset, too. 501 is
+// the only 5xx answer that counts as a refusal.
 func isRefusal(e *assets.Error) bool {
 	_, size := e.SizeLimit()
 	_, pixels := e.MegapixelsLimit()

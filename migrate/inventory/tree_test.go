@@ -49,8 +49,9 @@ func TestTreeAddsToWhatIsAsked(t *testing.T) {
 	}
 }
 
-// One answer has the folders of all categories. One that is asked for another of them hides none
-// that is made meanwhile.
+// TestTreeKeepsWhatIsMadeInAnotherCategory verifies that an answer requested for one category does
+// not hide a folder that was created in another category in the meantime, although the answer lists
+// the folders of all categories.
 func TestTreeKeepsWhatIsMadeInAnotherCategory(t *testing.T) {
 	var late lateFolders
 	tree := NewTree(&late)
@@ -68,7 +69,8 @@ func TestTreeKeepsWhatIsMadeInAnotherCategory(t *testing.T) {
 	want(texts, "made")
 }
 
-// Who has a level forgotten is not given an answer that was asked for before.
+// TestForgottenLevelIsReadAgain verifies that after Forget, an answer that was requested earlier is
+// not used.
 func TestForgottenLevelIsReadAgain(t *testing.T) {
 	for _, l := range []Level{{"c", ""}, {"c", "parent"}} {
 		var late lateFolders
@@ -84,7 +86,7 @@ func TestForgottenLevelIsReadAgain(t *testing.T) {
 	}
 }
 
-// lateFolders give an answer from before something happened.
+// lateFolders returns the folders as they were before the function before ran.
 type lateFolders struct {
 	migrate.Reader
 	before        func()

@@ -78,8 +78,8 @@ func (c *existingAssets) do(ctx context.Context) error {
 // forgotten is how old an upload of another source is that no user waits for any more.
 const forgotten = 24 * time.Hour
 
-// awaitOthers waits until what another source sent without an answer must have shown
-// up: it may be the same library, under another path since a crash.
+// awaitOthers waits until the unconfirmed uploads of other sources must be visible. Another source
+// may be the same library, whose path changed after a crash.
 func (c *existingAssets) awaitOthers(ctx context.Context) error {
 	n, largest, err := c.State.OthersUnconfirmed(ctx, c.run.Pair, c.Now().Add(-forgotten))
 	if err != nil || n == 0 {
@@ -92,8 +92,9 @@ func (c *existingAssets) awaitOthers(ctx context.Context) error {
 	return retry.Sleep(ctx, until.Sub(clock.Now()))
 }
 
-// inventories stages the foreign assets in the given places, and counts them. Of several passes the
-// highest count of duplicate names is kept: later passes look at fewer places.
+// inventories stages the foreign assets in the given places and returns their number. When there
+// are several passes, it keeps the highest count of duplicate names, because later passes read
+// fewer places.
 func (c *existingAssets) inventories(ctx context.Context, places []migrate.Place) (found int64, err error) {
 	c.Watch.Phase(migrate.PhaseInventory, -1, -1)
 	var all atomic.Int64
@@ -113,8 +114,7 @@ func (c *existingAssets) inventories(ctx context.Context, places []migrate.Place
 	return all.Load(), err
 }
 
-// share makes other sources look into the containers where objects of this one
-// would go.
+// share makes other sources check the containers in which this source would create assets.
 func (c *existingAssets) share(ctx context.Context) error {
 	var keys []state.PlaceKey
 	for place := range c.places.containers {

@@ -17,7 +17,7 @@ import (
 // oneAsset is the rule under which equal objects share one asset.
 const oneAsset = "one-asset"
 
-// joining has equal objects share one asset.
+// joining makes objects with identical content share one asset.
 type joining struct {
 	*planning
 	*decisions
@@ -26,16 +26,16 @@ type joining struct {
 	contents *identical.Comparer
 }
 
-// do finds among what will be created the objects whose content another object has,
-// and which are to share its asset. It comes when all else is decided: so what they share
-// will be there, or is already as far as the state database knows.
+// do finds, among the objects for which an asset is planned, those whose content another object
+// has, and makes them share its asset. It runs after all other decisions, so the shared asset is
+// planned or recorded in the state database.
 //
-// Only objects of one size can be equal, so there is never more in memory than those. What
-// is empty says nothing, and an asset keeps its category and its extension, so objects that
-// differ in these have assets of their own.
+// Only objects of the same size can be identical, so memory holds one size at a time. Empty objects
+// are not joined. An asset has one category and one extension, so objects that differ in these have
+// assets of their own.
 //
-// Where equal objects are not to share an asset, those still do that shared one before and
-// that are only read again.
+// If identical objects are not meant to share an asset, only those are joined that shared one
+// before and that are only read again.
 func (j *joining) do(ctx context.Context) error {
 	if j.Rules.Duplicates != oneAsset && j.trust(migrate.MemorySame) == migrate.MemorySame || j.Rules.AdoptOnly {
 		return nil
@@ -61,8 +61,8 @@ func creates(tallies []state.Tally) bool {
 	return false
 }
 
-// joinGroup joins objects of one size. An owner that has an asset goes before one that is
-// still to be sent.
+// joinGroup joins objects of one size. Owners that have an asset come before owners that are still
+// to upload.
 func (j *joining) joinGroup(ctx context.Context, group []state.Sharer) error {
 	byExtension := map[string][]*identical.Object{}
 	for _, c := range group {

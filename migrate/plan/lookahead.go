@@ -18,12 +18,12 @@ import (
 // that cannot be found.
 type foundMetadata struct {
 	found  metadata.Found
-	remark string // for people, about what could not be read of it
+	remark string // what could not be read, as text for people
 	err    error
 }
 
-// findMetadata finds the metadata of those of some objects that may have to be placed. Who goes
-// on with a plan places again what was decided before.
+// findMetadata finds the metadata of the objects on a page that may need a placement. A plan that
+// is resumed places again what it had decided before.
 func (p *planning) findMetadata(ctx context.Context, page []state.Item) (map[sources.Key]foundMetadata, error) {
 	wanted := slices.DeleteFunc(slices.Clone(page), func(i state.Item) bool { return !p.mayBePlaced(i) })
 	seen := make([]foundMetadata, len(wanted))
@@ -51,7 +51,7 @@ func (p *planning) findMetadata(ctx context.Context, page []state.Item) (map[sou
 	return all, nil
 }
 
-// mayBePlaced reports whether it will be decided where an item goes.
+// mayBePlaced reports whether the plan may decide the placement of an item.
 func (p *planning) mayBePlaced(i state.Item) bool {
 	switch {
 	case i.State == state.ItemDone, i.Action == state.Move, isSuccessor(i) && i.Action != state.Create, i.Reason == string(migrate.ReasonSidecar):

@@ -17,12 +17,13 @@ import (
 const (
 	// fewestJudged is how many contents must be looked at before they report anything.
 	fewestJudged = 10
-	// mostJudged is how many are looked at.
+	// mostJudged is the maximum number of contents to check.
 	mostJudged = 100
 )
 
 // CheckContents fails if most of the new contents that would replace assets do not have the type of
-// their names. An encrypted disk looks like that. Of the planned items, replaced are replacements.
+// their names, as after the files of a disk were encrypted. Replaced is the number of replacements
+// among the planned items.
 func (g SafetyChecks) CheckContents(ctx context.Context, s sources.Source, replaced int64, planned iter.Seq2[state.Item, error]) error {
 	if replaced < fewestJudged || replaced <= g.AcceptChanges {
 		return nil
@@ -59,8 +60,8 @@ func (g SafetyChecks) CheckContents(ctx context.Context, s sources.Source, repla
 	}
 }
 
-// fits reports whether the content of an object is of the type that its name says, and
-// whether that is known at all.
+// fits reports whether the type of an object's content is known, and whether it is the type that
+// the name indicates.
 func fits(ctx context.Context, s sources.Source, o sources.Object) (known, fits bool, err error) {
 	_, extension := migrate.SplitName(string(o.Key))
 	extension = strings.ToLower(extension)
