@@ -79,8 +79,8 @@ func (m *moves) matchGroup(ctx context.Context, group []state.Candidate) error {
 }
 
 // leave decides about a new object that may be a deleted object under another key, but whose
-// content cannot be read. It is not uploaded: it may be readable in a later run, and would then
-// have two assets. An object whose retries are exhausted remains so.
+// content cannot be read. It is not uploaded: it may become readable before the upload, and would
+// then get a second asset. An object whose retries are exhausted remains so.
 func (m *moves) leave(ctx context.Context, i state.Item, why error) error {
 	m.unread[i.Size] = true
 	if i.State == state.ItemRetriesExhausted {

@@ -38,8 +38,8 @@ func TestSpecialFilesAreNotOpened(t *testing.T) {
 	}
 }
 
-// TestSomethingElseInThePlaceOfAFile verifies that a listed file is not opened if a pipe without a
-// writer, or a link to one, has replaced it.
+// TestSomethingElseInThePlaceOfAFile verifies that Open fails if another kind of file has replaced
+// the listed one. Opening a pipe would wait for a writer.
 func TestSomethingElseInThePlaceOfAFile(t *testing.T) {
 	mayNotHang(t)
 	for name, put := range map[string]func(*tree){
