@@ -59,9 +59,9 @@ type Settings struct {
 	defaultJob   string         // see DefaultJob
 	Job          string         // the one that was chosen; empty if none was
 	JobIsDefault bool           // it was not chosen by name
-	Source       string         // of that job
+	Source       string         // the source of the job
 
-	State      string // the journal; see DefaultState
+	State      string // the state database; see DefaultState
 	Workspace  string
 	Service    string
 	User       string
@@ -98,7 +98,7 @@ type Settings struct {
 	CategoryBy       string // extension, folder
 	Category         string
 	Unsupported      string // stop, skip, create
-	FallbackCategory string // for unmatched files that are created
+	FallbackCategory string // for files of unsupported types that are created
 	OnCollision      string // rename, keep, conflict
 	OnExisting       string // conflict, adopt, duplicate
 	Duplicates       string // keep, one-asset
@@ -306,9 +306,9 @@ var keys = sync.OnceValue(func() (all []Key) {
 
 // A Key describes a setting.
 type Key struct {
-	Name    string // in the file
-	Flag    string // the switch, without dashes
-	Env     string // the variable, if there is one
+	Name    string // key in the file
+	Flag    string // flag without dashes
+	Env     string // environment variable, or ""
 	Default string
 	Example string   // of a value, where there is no default
 	Values  []string // if it takes one of a few

@@ -20,7 +20,7 @@ type Inheritance struct {
 // A Variable is an environment variable.
 type Variable struct {
 	Name, Value string
-	Secret      bool // so its value is not told
+	Secret      bool // its value is never shown
 }
 
 // Inherit returns the inheritance for d, which must be the destination of the settings.
