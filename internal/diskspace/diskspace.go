@@ -1,4 +1,4 @@
-// Package diskspace tells how much room there is for us on a disk.
+// Package diskspace returns the free space on a disk.
 package diskspace
 
 import (
@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Free returns how many bytes we may still write where the folder at path is.
+// Free returns the number of bytes that this process may write on the disk of the folder at path.
 func Free(path string) (int64, error) {
 	n, err := free(path)
 	if err != nil {
