@@ -66,7 +66,7 @@ func TestDocumentsAreNotHeldBack(t *testing.T) {
 	}
 }
 
-// A flagging service flags a batch and then has no credits left.
+// A flagging service flags a batch and then reports that no credits are left.
 type flagging struct {
 	*world
 	calls int
@@ -80,7 +80,8 @@ func (f *flagging) Review(context.Context, string, string, []ai.ContextRef) (map
 	return nil, &flaggedError{}
 }
 
-// What ends a run also ends it between texts that are requested one by one.
+// TestNothingIsAskedAfterTheEnd verifies that an error which ends a run also ends it while it
+// requests texts one by one.
 func TestNothingIsAskedAfterTheEnd(t *testing.T) {
 	w := newWorld(t, 0)
 	for n := range 5 {
