@@ -105,7 +105,7 @@ func (w *world) wantSidecar(got, want string) {
 		all["old_url"] = "URL"
 		record := all["assetferry"].(map[string]any)
 		record["uploaded"], record["modified"] = "TIME", "TIME"
-		if checksum := record["sha256"].(string); all["name"] != "one.txt" { // of one is enough
+		if checksum := record["sha256"].(string); all["name"] != "one.txt" { // one record is enough
 			record["sha256"], record["size"] = len(checksum) > 0, nil
 		}
 		return all
@@ -115,7 +115,8 @@ func (w *world) wantSidecar(got, want string) {
 	}
 }
 
-// What was changed since is replaced, and so is what became private.
+// TestExportAgain verifies that a second export replaces files whose asset changed, and sidecars of
+// a category that became private.
 func TestExportAgain(t *testing.T) {
 	w := newWorld(t)
 	ids := library(w)
@@ -146,8 +147,9 @@ func TestExportAgain(t *testing.T) {
 	}
 }
 
-// Files of a private category stay when it is gone, and so does what is known of it; one that
-// is made while others are exported is not exported without that.
+// TestPrivateCategoriesStayKnown verifies that files of a category that was deleted are kept, and
+// that the manifest still lists it as private. A category that is created during an export is not
+// exported, because it is unknown whether it is private.
 func TestPrivateCategoriesStayKnown(t *testing.T) {
 	w := newWorld(t)
 	library(w)
@@ -171,8 +173,8 @@ func TestPrivateCategoriesStayKnown(t *testing.T) {
 	}
 }
 
-// A public category that gets the name of one that was private takes nothing out of hiding: the
-// old files are still there. That is told each time.
+// TestPrivateStaysPrivate verifies that a public category with the name of a former private one
+// does not make its old files public. Each export warns about them.
 func TestPrivateStaysPrivate(t *testing.T) {
 	w := newWorld(t)
 	library(w)
@@ -198,7 +200,7 @@ func TestPrivateStaysPrivate(t *testing.T) {
 	}
 }
 
-// A growing library gets a private category once it was asked which there are.
+// A growing library adds a private category after it has returned its categories.
 type growing struct {
 	Library
 	world *world
@@ -259,14 +261,15 @@ func TestBreaksOffAnywhere(t *testing.T) {
 		if diff := cmp.Diff(whole, files); diff != "" {
 			t.Errorf("after it broke at %d: %s", n, diff)
 		}
-		if want := (n - 1) / 2; r.actions()[Unchanged] < min(want, 6)-2 { // some of which workers were at
+		if want := (n - 1) / 2; r.actions()[Unchanged] < min(want, 6)-2 { // the remaining files were in progress
 			t.Errorf("after it broke at %d: %v", n, r.actions())
 		}
 	}
 }
 
-// What a killed export had half written is no object of the source that it is, and the next
-// export removes it, unless somebody may be at it.
+// TestDrafts verifies that partly written files of a killed export are no objects of the source,
+// and that the next export removes them, unless they are recent: another export may be writing
+// them.
 func TestDrafts(t *testing.T) {
 	w := newWorld(t)
 	library(w)
@@ -302,7 +305,7 @@ func TestDrafts(t *testing.T) {
 	}
 }
 
-// Nothing of somebody else is overwritten.
+// TestOccupied verifies that an export does not write into a folder with other files.
 func TestOccupied(t *testing.T) {
 	w := newWorld(t)
 	library(w)
@@ -319,7 +322,8 @@ func TestOccupied(t *testing.T) {
 	}
 }
 
-// What was put in the place of a sidecar is not read into memory, however large it is.
+// TestOddSidecars verifies that a file in the place of a sidecar is not read into memory, whatever
+// its size.
 func TestOddSidecars(t *testing.T) {
 	w := newWorld(t)
 	w.upload(w.category("Open", false), "", "one.txt", "one")
@@ -339,7 +343,8 @@ func TestOddSidecars(t *testing.T) {
 	}
 }
 
-// Asked to stop, it ends what it has begun, and does not say that it is complete.
+// TestStop verifies that a cancelled export finishes the files it has started, and is not marked as
+// complete.
 func TestStop(t *testing.T) {
 	w := newWorld(t)
 	library(w)
@@ -364,7 +369,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// One bad asset does not keep the others from being exported, and is told.
+// TestBadAsset verifies that an asset that fails is reported and that all others are exported.
 func TestBadAsset(t *testing.T) {
 	w := newWorld(t)
 	library(w)
@@ -396,8 +401,8 @@ func (r refusing) Open(ctx context.Context, o sources.Object, offset int64) (io.
 	return r.Library.Open(ctx, o, offset)
 }
 
-// An export is recognised as a source: it knows its categories, and its manifest is no
-// object.
+// TestRecognise verifies that an export is recognised as a source: its categories are known, and
+// its manifest is no object.
 func TestRecognise(t *testing.T) {
 	w := newWorld(t)
 	library(w)

@@ -64,7 +64,7 @@ func (w *world) category(name string, private bool) string {
 	return id
 }
 
-// configure makes something else of a category, with the same extensions.
+// configure changes the settings of a category but not its extensions.
 func (w *world) configure(name string, as assets.NewCategory) {
 	w.Helper()
 	for c, err := range w.client.Categories(w.Context()) {
@@ -97,7 +97,7 @@ func (w *world) source() *ckbox.Source {
 	return ckbox.New(w.client, ckbox.Options{Environment: id, Workspace: id, Attribute: "assetferry"})
 }
 
-// A recorder keeps what an export tells.
+// A recorder records the events of an export.
 type recorder struct {
 	mu       sync.Mutex
 	outcomes map[string]Outcome // by key

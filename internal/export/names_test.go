@@ -25,8 +25,8 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// What Windows and macOS refuse, or take for something else, is escaped; what is only like it
-// stays.
+// TestNamesOfOtherSystems verifies that names which Windows or macOS reject or change are escaped,
+// and that similar names stay unchanged.
 func TestNamesOfOtherSystems(t *testing.T) {
 	devices := []string{"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"}
 	for _, port := range []string{"COM", "LPT"} {
@@ -52,7 +52,7 @@ func TestNamesOfOtherSystems(t *testing.T) {
 			t.Errorf("%q becomes %q, want %q", c, got, want)
 		}
 	}
-	for c := rune(0x80); c < 0xa0; c++ { // begin escape sequences, too
+	for c := rune(0x80); c < 0xa0; c++ { // they begin escape sequences, too
 		if got, want := escape("a"+string(c)+"é"), fmt.Sprintf("a%%C2%%%02Xé", c); got != want {
 			t.Errorf("%q becomes %q, want %q", c, got, want)
 		}
@@ -69,8 +69,7 @@ func TestNamesOfOtherSystems(t *testing.T) {
 	}
 }
 
-// What a service calls an asset is a file in the folder that was named, whoever chose the
-// name.
+// TestFileName verifies that an asset of any name becomes a file in the intended folder.
 func TestFileName(t *testing.T) {
 	long := strings.Repeat("é", 300) + ".jpg"
 	for name, want := range map[string]string{
@@ -88,7 +87,7 @@ func TestFileName(t *testing.T) {
 	}
 }
 
-// Other names are other files, whatever is escaped in them.
+// FuzzFileName verifies that different names are escaped to different file names.
 func FuzzFileName(f *testing.F) {
 	f.Add("a:b", "a%3Ab")
 	f.Add("..", "%2E%2E")
