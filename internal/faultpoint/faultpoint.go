@@ -20,24 +20,24 @@ const (
 	Staged         Point = "staged"          // a page of the listing is durable
 	Decided        Point = "decided"         // a batch of decisions is durable
 	Planned        Point = "planned"         // the plan is finished
-	CategoryMade   Point = "category-made"   // a category is there, not in the journal
+	CategoryMade   Point = "category-made"   // the category exists, but not in the state database
 	Taken          Point = "taken"           // the intents of some items are durable
-	FolderIntended Point = "folder-intended" // the intent to make a folder or a category is durable
-	FolderMade     Point = "folder-made"     // the answer is there, the folder is not in the journal
-	FolderSaved    Point = "folder-saved"    // a folder is in the journal
-	Opened         Point = "opened"          // an object is open, nothing of it is sent
+	FolderIntended Point = "folder-intended" // the intent to create a folder or a category is durable
+	FolderMade     Point = "folder-made"     // the folder exists, but not in the state database
+	FolderSaved    Point = "folder-saved"    // the folder is in the state database
+	Opened         Point = "opened"          // an object is open, and none of it is sent
 	Sent           Point = "sent"            // the answer to an upload is there, nothing is recorded
 	Described      Point = "described"       // an asset is described, that is not recorded
 	Recorded       Point = "recorded"        // outcomes are durable
-	Waited         Point = "waited"          // that an item waits for another attempt is durable
-	Looked         Point = "looked"          // a doubt was looked up, nothing is recorded
+	Waited         Point = "waited"          // the retry of an item is scheduled durably
+	Looked         Point = "looked"          // an unconfirmed item was looked up, and the result is not recorded
 	Resent         Point = "resent"          // the intent to send an item again is durable
-	Released       Point = "released"        // items that were taken are given back
+	Released       Point = "released"        // items that were taken and not started are released
 	Finished       Point = "finished"        // the run is finished
-	BackedUp       Point = "backed-up"       // the new backup of the journal has its name
+	BackedUp       Point = "backed-up"       // the new backup of the state database has its final name
 )
 
-// All gives every point.
+// All returns all points.
 func All() []Point {
 	return []Point{
 		Staged, Decided, Planned, CategoryMade, Taken, FolderIntended, FolderMade, FolderSaved, Opened, Sent, Described,
