@@ -1,6 +1,6 @@
-// Package filelock holds a file for one process at a time. The operating system
-// frees the lock when its holder dies, so a dead holder never blocks anybody and
-// a live one cannot be robbed.
+// Package filelock locks a file for one process at a time. The operating system releases the lock
+// when its holder dies, so a dead process never blocks another one and a live process cannot lose
+// its lock.
 package filelock
 
 import (
@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// ErrLocked says that another process, or another Lock of this one, holds the file.
+// ErrLocked means that another process, or another Lock of this process, holds the file.
 var ErrLocked = errors.New("locked by another process")
 
 // A Lock is a held file.
