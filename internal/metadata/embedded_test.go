@@ -151,7 +151,7 @@ func TestCaptureFindsTheSame(t *testing.T) {
 	}
 }
 
-// capture writes content in parts of a size, from a buffer that is used again.
+// capture writes content in parts of a given size, from a reused buffer.
 func capture(content []byte, part int) (Found, []string, bool) {
 	var c Capture
 	buffer := make([]byte, part)
@@ -164,7 +164,8 @@ func capture(content []byte, part int) (Found, []string, bool) {
 	return found, remarks, c.Elsewhere()
 }
 
-// What is cut off anywhere gives what is before, and never another value.
+// TestEmbeddedCutOff verifies that a truncated image gives the values before the end, and no wrong
+// value.
 func TestEmbeddedCutOff(t *testing.T) {
 	for _, test := range embeddedCases() {
 		for n := 0; n < len(test.content); n += 1 + len(test.content)/300 {
@@ -270,7 +271,7 @@ func TestExtendedXMP(t *testing.T) {
 	}{
 		{[][]byte{part(0, 50), part(50, len(more))}, []string{"Bergen"}},
 		{[][]byte{part(50, len(more)), part(0, 50)}, []string{"Bergen"}},
-		{[][]byte{part(0, 50)}, nil}, // not all of it
+		{[][]byte{part(0, 50)}, nil}, // incomplete
 	} {
 		found, remarks, _ := capture(imagetest.JPEG(append([][]byte{imagetest.Segment(jpegAPP1, xmpHeader, main)}, test.segments...)...), 64)
 		if got := found[FromXMP]; !slices.Equal(got["city"], test.city) || !slices.Equal(got["rating"], []string{"4"}) || len(remarks) > 0 {

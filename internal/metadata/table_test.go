@@ -355,7 +355,7 @@ func TestATableIsAskedAtOnce(t *testing.T) {
 
 func keyOf(n int) string { return fmt.Sprintf("library/folder %03d/image-%07d.jpg", n%500, n) }
 
-// csvOf makes a table of so many rows.
+// csvOf returns a table of n rows.
 func csvOf(n int) string {
 	var b strings.Builder
 	b.WriteString("key,description,tags,place\n")
@@ -365,7 +365,8 @@ func csvOf(n int) string {
 	return b.String()
 }
 
-// A table may be anything. What has no mistake is read back as it was read first.
+// FuzzTable verifies that any table can be read without a panic, and that a row without mistakes is
+// the same when it is read again.
 func FuzzTable(f *testing.F) {
 	for _, seed := range []string{
 		"key,description,tags,year\na.jpg,\"x\r\ny\",a;b,1999\n\n,,,\nb.jpg,,,\n", "\ufeffkey;tags\r\nd\r\n", "key\n\"", "key,a\na,\"b\"c\nd,e\n",
@@ -409,7 +410,7 @@ func FuzzTable(f *testing.F) {
 	})
 }
 
-// tableOf makes a table of what may be read somewhere.
+// tableOf opens a table that another reader provides.
 func tableOf(name string, from io.ReaderAt, size int64) (*Table, error) {
 	file, err := tabular.New(name, use(), from, size)
 	if err != nil {
@@ -431,7 +432,7 @@ func checkMistakes(t *testing.T, content []byte, err error) {
 	}
 }
 
-// BenchmarkTable tells what a million rows take: to open them, and to ask for one.
+// BenchmarkTable measures opening a table of a million rows and looking up one of them.
 func BenchmarkTable(b *testing.B) {
 	const rows = 1_000_000
 	path := write(b, "t.csv", csvOf(rows))
@@ -453,7 +454,7 @@ func BenchmarkTable(b *testing.B) {
 	})
 }
 
-// heap is how much memory is in use.
+// heap returns the memory in use in bytes.
 func heap() uint64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -534,7 +535,8 @@ func TestWhatObjectsAreKnownBy(t *testing.T) {
 	}
 }
 
-// A row that names a key comes before one from whose old URL it follows.
+// TestAKeyComesBeforeAnOldURL verifies that a row with the key of an object has precedence over a
+// row with its old URL.
 func TestAKeyComesBeforeAnOldURL(t *testing.T) {
 	table := open(t, write(t, "t.jsonl", `{"old_url": "/a.jpg", "alt": "by old URL"}`+"\n"+`{"key": "a.jpg", "alt": "by key"}`))
 	if f, _, err := table.Describe(Identity{Key: "a.jpg"}); err != nil || f["alt"][0] != "by key" {
@@ -550,7 +552,7 @@ func TestNamesOfColumns(t *testing.T) {
 	}
 }
 
-// Rows that are for no object are told by their lines.
+// TestLostRows verifies that rows without an object are reported with their lines.
 func TestLostRows(t *testing.T) {
 	table := open(t, write(t, "t.jsonl", `{"old_url": "/a.jpg"}`+"\n\n"+`{"key": "b.jpg"}`+"\n"+`{"key": "c.jpg"}`+"\n"+`{"key": "d.jpg"}`))
 	for _, key := range []string{"a.jpg", "c.jpg", "e.jpg", "a.jpg"} {
@@ -565,8 +567,8 @@ func TestLostRows(t *testing.T) {
 	}
 }
 
-// What is wrong in some rows does not keep the others from being read; the first of an
-// object counts.
+// TestMistakesStopNoOtherRow verifies that mistakes in some rows do not affect the others, and that
+// the first row of an object counts.
 func TestMistakesStopNoOtherRow(t *testing.T) {
 	table := open(t, write(t, "t.csv", "key,alt\na.jpg\nb.jpg,first\nb.jpg,again\nc\"x,y\nd.jpg,right\n"))
 	for key, want := range map[string]string{"a.jpg": "", "b.jpg": "first", "d.jpg": "right"} {

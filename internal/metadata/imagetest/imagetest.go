@@ -21,7 +21,7 @@ const (
 	kindRational = 5
 )
 
-// The markers of the segments of a JPEG that are written.
+// The markers of the JPEG segments that the functions below write.
 const (
 	markerApp0  = 0xe0
 	markerApp1  = 0xe1
@@ -29,7 +29,7 @@ const (
 	markerScan  = 0xda
 )
 
-// An Embedded is what is to be found in an image; what is empty is not in it.
+// An Embedded is the metadata of a test image. Empty fields are not embedded.
 type Embedded struct {
 	EXIF []Entry
 	IPTC string // data sets
@@ -133,7 +133,7 @@ func UTF16(tag uint16, text string) Entry {
 	return Entry{Tag: tag, Kind: kindBytes, Value: b}
 }
 
-// Rationals is an entry of fractions, each of two parts.
+// Rationals returns an entry of fractions; each takes two of the parts.
 func Rationals(order binary.AppendByteOrder, tag uint16, parts ...uint32) Entry {
 	var b []byte
 	for _, p := range parts {
@@ -142,7 +142,7 @@ func Rationals(order binary.AppendByteOrder, tag uint16, parts ...uint32) Entry 
 	return Entry{Tag: tag, Kind: kindRational, Value: b}
 }
 
-// TIFF writes a TIFF, a BigTIFF if it is to be big.
+// TIFF returns a TIFF, or a BigTIFF if big is true.
 func TIFF(order binary.AppendByteOrder, big bool, entries []Entry) []byte {
 	w := &tiffWriter{order: order, big: big}
 	w.data = []byte("II")
@@ -159,7 +159,7 @@ func TIFF(order binary.AppendByteOrder, big bool, entries []Entry) []byte {
 	return w.data
 }
 
-// sizeOf is how many bytes a value of a kind has.
+// sizeOf returns the size in bytes of a value of a kind.
 func sizeOf(kind uint16) uint64 {
 	switch kind {
 	case kindLong:
