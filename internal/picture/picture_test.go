@@ -155,7 +155,7 @@ func TestFitReadsAnimationsWithOpacity(t *testing.T) {
 	m := corners(60, 40)
 	lossy := written(t, func(w io.Writer) error { return webp.Encode(w, m, webp.DefaultOptions()) })
 	opacity := bytes.Repeat([]byte{255}, 1+60*40)
-	clear(opacity[:1+60*20]) // as it is, and none in the upper half
+	clear(opacity[:1+60*20]) // uncompressed, the upper half transparent
 	p, err := Fit(t.Context(), animation(m.Rect.Size(), slices.Concat(imagetest.RIFF("ALPH", opacity), chunk(lossy, "VP8 "))), Limits{})
 	if err != nil {
 		t.Fatal(err)
@@ -165,11 +165,11 @@ func TestFitReadsAnimationsWithOpacity(t *testing.T) {
 	}
 }
 
-// orientated is a file with an orientation in its EXIF. What a decoder needs of it is that
-// of an encoder, and the EXIF is put where the format has it.
+// orientated returns a file with an orientation in its EXIF. The image comes from an encoder, and
+// the EXIF is inserted where the format expects it.
 func orientated(t testing.TB, format string, m image.Image, orientation byte) []byte {
 	exif := imagetest.TIFF(binary.BigEndian, false, []imagetest.Entry{{Tag: 0x0112, Kind: 3, Value: []byte{0, orientation}}})
-	binary.BigEndian.PutUint32(exif[8+2+4:], 1) // one number of two bytes
+	binary.BigEndian.PutUint32(exif[8+2+4:], 1) // the count: one value of two bytes
 	file := files(t, m)[format]
 	switch format {
 	case "jpeg":
