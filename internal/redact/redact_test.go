@@ -22,7 +22,7 @@ const accessKey = "Xk3vQ9pLw7ZtR2mNc8HsYb4JdFg6TqAe"
 // is between them.
 func shows(text, secret string) string { return showsRow(text, secret, run) }
 
-// showsRow is shows for so many characters in a row.
+// showsRow is shows for a number of consecutive characters.
 func showsRow(text, secret string, length int) string {
 	joined := strings.Join(strings.Fields(text), "")
 	for n := range len(secret) - length + 1 {
@@ -93,7 +93,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// What comes piece by piece is struck out as what comes at once, and shown soon.
+// TestStream verifies that a text in parts is redacted like the whole text, and that only a few
+// bytes are held back.
 func TestStream(t *testing.T) {
 	r := newRedactor()
 	for _, text := range []string{
@@ -143,7 +144,7 @@ func TestTextWithoutSecrets(t *testing.T) {
 	}
 }
 
-// Who chose a key of words does not lose these words in all that is shown.
+// TestWordsInKeys verifies that the words of a key that consists of words stay in other texts.
 func TestWordsInKeys(t *testing.T) {
 	r := New("assetferry-photos-7Qx9Lm2w", "secret")
 	for text, want := range map[string]string{
@@ -160,8 +161,8 @@ func TestWordsInKeys(t *testing.T) {
 	}
 }
 
-// Checksums stay whole, however many tokens there were: eight digits of a token in hexadecimal
-// are in one of some thousands.
+// TestChecksums verifies that checksums stay unchanged, however many tokens are known. Eight
+// hexadecimal digits of a token occur in one of a few thousand checksums.
 func TestChecksums(t *testing.T) {
 	r := New(accessKey)
 	for n := range maxTokens {
