@@ -154,7 +154,7 @@ func contain(n int64) string {
 	return objects(n) + " contain"
 }
 
-// Of counts the objects with warnings of a kind.
+// Of returns the number of objects with warnings of a kind.
 func (f Found) Of(k RemarkKind) int64 {
 	for _, r := range f.Remarks {
 		if r.Kind == k {

@@ -104,7 +104,7 @@ func groupOf(p Part) int {
 	return 2
 }
 
-// isPending reports whether an object is to be processed or checked again.
+// isPending reports whether an object still has to be processed or checked.
 func isPending(code string) bool {
 	switch code {
 	case planned, sending, sent, undecided, retryScheduled, unconfirmed:
