@@ -25,7 +25,7 @@ type EndpointOptions struct {
 	Transport http.RoundTripper // nil means http.DefaultTransport
 	AllowHTTP bool              // allow plain HTTP to hosts other than this one
 	Timeout   time.Duration     // of one request; 0 means 30 s
-	Retry     retry.Policy      // the zero policy gets a budget of 30 s
+	Retry     retry.Policy      // the zero policy retries for up to 30 s
 	Now       func() time.Time  // nil means time.Now
 }
 
