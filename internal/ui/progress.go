@@ -52,9 +52,9 @@ type Progress struct {
 	events bool
 
 	items, bytes           atomic.Int64
-	totalItems, totalBytes atomic.Int64 // -1: unknown
+	totalItems, totalBytes atomic.Int64 // -1 means unknown
 
-	mu    sync.Mutex // guards phase
+	mu    sync.Mutex // protects phase
 	phase *phase     // nil between phases
 }
 
