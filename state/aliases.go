@@ -41,7 +41,7 @@ var aliasTable = Columns[aliasRow]{
 
 // The columns and statements of aliases.
 var (
-	// aliasFromItem has the columns of an alias that come from the item i of its object and the
+	// aliasFromItem maps the columns of an alias to those of the item i of its object and of the
 	// receipt r of its owner.
 	aliasFromItem = aliasTable.From(map[string]string{
 		"key": "i.key", "size": "i.size", "time": "i.time", "version_tag": "i.version_tag", "content_type": "i.content_type", "owner": "r.key", "run": "i.run",
@@ -65,7 +65,7 @@ func (s *Store) AllAliases(ctx context.Context, pair int64, after sources.Key) i
 	})
 }
 
-// AliasesOf lists those of one owner.
+// AliasesOf lists the aliases of an owner.
 func (s *Store) AliasesOf(ctx context.Context, pair int64, owner sources.Key) iter.Seq2[Alias, error] {
 	return paged(s.r, "", func(a Alias) sources.Key { return a.Key }, func(after sources.Key) ([]Alias, error) {
 		return query(ctx, s.r, "list aliases", scanAliases(),

@@ -97,7 +97,7 @@ func (j *journey) wantWritten(receipts []Receipt) {
 	}
 }
 
-// wantKept wants what is kept with objects to be read, and summed up.
+// wantKept checks the stored metadata of objects, and its sums.
 func (j *journey) wantKept(receipts []Receipt) {
 	j.Helper()
 	var want DescriptionSum
@@ -126,7 +126,7 @@ func (j *journey) wantKept(receipts []Receipt) {
 	}
 }
 
-// A service whose URLs have nothing in common makes no base for each.
+// TestBasesAreFew verifies that URLs with nothing in common do not create a base each.
 func TestBasesAreFew(t *testing.T) {
 	j := begin(t)
 	keys := numbered(maxBases + 10)

@@ -49,7 +49,7 @@ func (s *Store) Missed(ctx context.Context, run Run, before int64, absent string
 	})
 }
 
-// failedItems holds for items that did not reach the destination.
+// failedItems selects items that did not reach the destination.
 const failedItems = `state IN ('failed', 'retries_exhausted', 'changed', 'conflict', 'retry_scheduled', 'unconfirmed')`
 
 // A LongFailure is a failed item of a run, and since when its object fails.

@@ -79,7 +79,8 @@ func TestNewSkipsOfEachReason(t *testing.T) {
 	}
 }
 
-// A run met what cannot be taken if it met all of it, could take none of it, and knew no size.
+// TestMetUnsized verifies when a run counts as having met all obstacles: it listed all of them,
+// none could be read, and none had a known size.
 func TestMetUnsized(t *testing.T) {
 	c := newCalendar(t)
 	ctx := t.Context()

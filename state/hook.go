@@ -52,7 +52,7 @@ type reader struct {
 	hook *hook
 }
 
-// row is QueryRowContext with the name of the operation; no row is an sql.ErrNoRows.
+// row is QueryRowContext with the name of the operation. The error for no row is sql.ErrNoRows.
 func (r reader) row(ctx context.Context, op, stmt string, args ...any) row {
 	return row{r, ctx, op, stmt, args}
 }

@@ -116,7 +116,8 @@ func TestHookOfSpooledRows(t *testing.T) {
 	}
 }
 
-// A spooled query that fails leaves nothing behind, and one whose reader stops is over.
+// TestHookOfASpooledQuery verifies that a spooled query that fails leaves no temporary table, and
+// that it ends when its reader stops.
 func TestHookOfASpooledQuery(t *testing.T) {
 	s := newStore(t)
 	scan := func(rows *sql.Rows) (n int, err error) { return n, rows.Scan(&n) }

@@ -84,7 +84,7 @@ type Page struct {
 	Sidecars        []Sidecar     // that are new, not as they were, or not there any more
 	DroppedSidecars []sources.Key // keys of sidecars to forget
 	DroppedAliases  []sources.Key // keys of aliases that are not there any more
-	Done            bool          // the listing came to its end
+	Done            bool          // the listing is complete
 }
 
 // Stage stores a page of the listing with its position. Objects with an outcome in the run keep it.
@@ -140,7 +140,7 @@ func insertItems(ctx context.Context, tx *sql.Tx, on event, run int64, items []I
 	return nil
 }
 
-// unlessEmpty returns a text as it is stored, nil if it is empty.
+// unlessEmpty returns a text for storage, nil if it is empty.
 func unlessEmpty(text string) any {
 	if text == "" {
 		return nil

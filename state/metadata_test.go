@@ -12,14 +12,14 @@ import (
 	"assetferry/sources"
 )
 
-// described is the outcome of an object that has something kept with it.
+// described returns the outcome of an object with storage metadata.
 func described(key string, d Description) Outcome {
 	o := done(key)
 	o.Receipt.Description = &d
 	return o
 }
 
-// typical is what a photo may have.
+// typical is the storage metadata of a usual photo.
 var typical = Description{
 	ContentType: "image/jpeg", Metadata: map[string]string{"author": "Åse", "title": "Harbour at <dawn> & dusk"}, Tags: map[string]string{"place": "Oslo"},
 }
@@ -59,7 +59,8 @@ func TestDescriptions(t *testing.T) {
 	}
 }
 
-// An item that fails because its asset stands for another object keeps nothing.
+// TestDescriptionWithoutReceipt verifies that no metadata is stored for an item which fails because
+// its asset belongs to another object.
 func TestDescriptionWithoutReceipt(t *testing.T) {
 	j := begin(t)
 	j.apply("a", "b")
@@ -103,7 +104,7 @@ func BenchmarkDescriptions(b *testing.B) {
 	}
 }
 
-// pages is the size of a state database in bytes.
+// pages returns the size of a state database in bytes.
 func (j *journey) pages() (n int64) {
 	j.Helper()
 	must(j, j.w.QueryRowContext(j.Context(), `SELECT page_count * page_size FROM pragma_page_count, pragma_page_size`).Scan(&n))

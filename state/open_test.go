@@ -130,7 +130,8 @@ func TestDirectoryIsNoStateDatabase(t *testing.T) {
 	}
 }
 
-// A process may die between making the file and making the schema.
+// TestUnbornStateDatabases verifies that a file without a schema is completed: a process may be
+// killed after it created the file.
 func TestUnbornStateDatabases(t *testing.T) {
 	for name, create := range map[string]func(*testing.T, string){
 		"empty file":     func(t *testing.T, path string) { must(t, os.WriteFile(path, nil, 0o600)) },
@@ -230,7 +231,8 @@ func (j *journey) writes() map[string]func(*Store) error {
 	}
 }
 
-// A process that was thought dead and is not must not write.
+// TestStolenOwnership verifies that a process cannot write after another one has taken its state
+// database over.
 func TestStolenOwnership(t *testing.T) {
 	j := begin(t)
 	j.stage("a")

@@ -15,9 +15,8 @@ import (
 	"assetferry/state/ownership"
 )
 
-// TestLockRace has eight rivals open, write and close a state database fifty times each:
-// never do two have it at once, no user loses a write, and no user is locked out for
-// good.
+// TestLockRace has eight goroutines open, write and close a state database fifty times each. It
+// verifies that two never have it at once, that no write is lost, and that each gets it in the end.
 func TestLockRace(t *testing.T) {
 	const rivals, rounds = 8, 50
 	path := filepath.Join(t.TempDir(), "state.db")
@@ -58,7 +57,7 @@ func TestLockRace(t *testing.T) {
 	}
 }
 
-// write makes a state database with so many writes and closes it.
+// written creates a state database with a number of writes and closes it.
 func written(t *testing.T, path string, writes int) {
 	t.Helper()
 	s, err := Open(t.Context(), path)
@@ -70,8 +69,8 @@ func written(t *testing.T, path string, writes int) {
 	must(t, s.Close())
 }
 
-// TestMarkThatCannotBeWritten has a disk refuse the mark: what was committed before counts, and
-// nothing is begun as long as the mark does not report it.
+// TestMarkThatCannotBeWritten verifies that committed writes count if the disk refuses the mark,
+// and that no other write starts until the mark is written.
 func TestMarkThatCannotBeWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	s := open(t, path)
@@ -176,8 +175,8 @@ func TestDistrust(t *testing.T) {
 	}
 }
 
-// copyAll copies all files of a state database, and gives what copies them back over those that
-// are there then.
+// copyAll copies all files of a state database. The returned function replaces the present files by
+// the copies.
 func copyAll(t *testing.T, path string) (putBack func()) {
 	t.Helper()
 	backup := filepath.Join(t.TempDir(), "copy")
@@ -196,9 +195,9 @@ func copyAll(t *testing.T, path string) (putBack func()) {
 	}
 }
 
-// A state database that was killed, or whose disk lost power, is as its owner left it however
-// much later than its content the time of the lock file is: the content may be the one
-// that was synced last.
+// TestLateTimeAfterAPowerCut verifies that a state database is accepted after a kill or a power cut
+// although the time of the lock file is later than its content: the content may have been synced
+// last.
 func TestLateTimeAfterAPowerCut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	written(t, path, 3)
@@ -213,7 +212,7 @@ func touch(t *testing.T, path string) {
 	rewrite(t, lockMark(t, path), func(left *ownership.Trace) { left.At = time.Now().Add(-time.Minute) })
 }
 
-// rewrite changes what a mark says.
+// rewrite changes the content of a mark.
 func rewrite(t *testing.T, m *ownership.Mark, change func(left *ownership.Trace)) {
 	t.Helper()
 	left, err := m.Read()
@@ -224,8 +223,8 @@ func rewrite(t *testing.T, m *ownership.Mark, change func(left *ownership.Trace)
 	must(t, err)
 }
 
-// A state database whose files another user changed may be a copy, put back in place, or just
-// have got another owner.
+// TestTouched verifies that a state database whose files another user changed is reported as a
+// possible copy, or as files with another owner only.
 func TestTouched(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	written(t, path, 3)
@@ -303,8 +302,8 @@ func TestTakeoverTrustsNothing(t *testing.T) {
 	}
 }
 
-// Signs of life may fail, on a disk that is full for a while, and their owner may be killed
-// in one: no other process changed anything.
+// TestSignsOfLifeThatFail verifies that a failed or interrupted sign of life, such as on a full
+// disk, is not taken for a change by another process.
 func TestSignsOfLifeThatFail(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	s := open(t, path)
@@ -346,7 +345,8 @@ func failFirstSign(t *testing.T, path string) {
 	}
 }
 
-// Whether a process on another machine lives cannot be known.
+// TestOwnerOnAnotherMachine verifies that an owner on another machine counts as alive, because its
+// process cannot be checked.
 func TestOwnerOnAnotherMachine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	written(t, path, 1)

@@ -41,7 +41,7 @@ func (c *calendar) begin(command string) {
 	c.runs = append(c.runs, c.run)
 }
 
-// run is a run that brings some objects and fails with others.
+// runOnce executes a run that uploads some objects and fails with others.
 func (c *calendar) runOnce(command string, keys, failing []string) {
 	c.Helper()
 	c.begin(command)
@@ -138,7 +138,8 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// URLs of assets that gave way to others are known as long as anyone may follow them.
+// TestPruneKeepsOldURLs verifies that the URLs of replaced assets stay, because links to them may
+// exist.
 func TestPruneKeepsOldURLs(t *testing.T) {
 	c := newCalendar(t)
 	c.runOnce("sync", []string{"replaced", "renewed"}, nil)

@@ -153,8 +153,8 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// Whether something may have arrived is known until there is a receipt of it, or it is
-// another object.
+// TestUnclearFailures verifies that a failed object is marked as possibly uploaded until it has a
+// receipt or becomes another object.
 func TestUnclearFailures(t *testing.T) {
 	sent := done("a")
 	sent.State = ItemSent

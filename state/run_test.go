@@ -51,7 +51,7 @@ func (j *journey) reload() Run {
 	return r
 }
 
-// at brings a new run into a state.
+// at returns a journey with a new run in a state.
 func at(t *testing.T, st RunState) *journey {
 	j := begin(t)
 	switch st {

@@ -50,8 +50,8 @@ func TestUnknownFileSystem(t *testing.T) {
 	must(t, s.Close())
 }
 
-// A state database that is named by a symbolic link is the file that the link leads to, with all
-// that lies beside it.
+// TestSymbolicLink verifies that a symbolic link leads to the state database with all files next to
+// it.
 func TestSymbolicLink(t *testing.T) {
 	dir := t.TempDir()
 	real := filepath.Join(dir, "real", "state.db")

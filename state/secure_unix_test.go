@@ -106,7 +106,7 @@ func TestSharedFolder(t *testing.T) {
 		if taken := Takeover(t.Context(), path); !isRefused(opened) || !isRefused(read) || !isRefused(taken) || !isRefused(ownership.CheckPlace(path)) {
 			t.Errorf("%v: got %v, %v, %v", mode, opened, read, taken)
 		}
-		s, err := Open(t.Context(), filepath.Join(dir, mode.String(), "state.db")) // what the hint says
+		s, err := Open(t.Context(), filepath.Join(dir, mode.String(), "state.db")) // as the hint advises
 		must(t, err)
 		must(t, s.Close())
 	}
@@ -116,10 +116,10 @@ func TestSharedFolder(t *testing.T) {
 	must(t, s.Close())
 }
 
-// A state database of another account is refused, and so is one that has a file of another account
-// beside it. Root may read it, where no other process could have written it.
+// TestAnotherAccount verifies that a state database of another account is refused, as is one next
+// to a file of another account. Root may read it if no other process could have written it.
 func TestAnotherAccount(t *testing.T) {
-	if os.Geteuid() != 0 { // what can be given away is known in internal/private
+	if os.Geteuid() != 0 { // the tests of internal/private cover other accounts
 		if _, err := private.File("/etc/passwd", "--state"); !isRefused(err) {
 			t.Errorf("got %v", err)
 		}

@@ -13,7 +13,7 @@ import (
 // A Sidecar is a file with the metadata of an object next to it, as it was last listed.
 type Sidecar struct {
 	sources.Object
-	Folded string // the key as it is looked for: see metadata.FoldSidecar
+	Folded string // the key in the form for lookups: see metadata.FoldSidecar
 	// Pending says that an asset may still need its metadata.
 	Pending bool
 	Claimed int64 // by the run of this number; 0 if by none

@@ -56,7 +56,7 @@ type history struct {
 	random *rand.Rand
 }
 
-// step does something that is possible, and says what.
+// step runs a random possible operation and returns its name.
 func (h *history) step() string {
 	h.Helper()
 	steps := []func() error{h.listAll, h.decideAll, h.startApplying, h.takeSome, h.takeSome, h.advanceSome, h.advanceSome, h.advanceSome,
@@ -120,7 +120,7 @@ func (h *history) takeSome() error {
 	return err
 }
 
-// some gives the keys of some items in states.
+// some returns the keys of random items in some states.
 func (h *history) some(states ...ItemState) (keys []sources.Key) {
 	h.Helper()
 	for _, i := range collect(h, h.Items(h.Context(), h.run.Num, states...)) {

@@ -11,7 +11,8 @@ import (
 	"assetferry/sources"
 )
 
-// finished is a run that made two assets, one of them with a description, and adopted one.
+// finished returns a state database with a run that created two assets, one of them with a
+// description, and adopted one.
 func finished(t *testing.T) *journey {
 	j := begin(t)
 	j.apply("adopted", "made", "other")
@@ -24,7 +25,7 @@ func finished(t *testing.T) *journey {
 	return j
 }
 
-// undo plans to trash all that the run made, and takes the items.
+// undo plans to trash all assets that the run created, and takes the items.
 func (j *journey) undo() Run {
 	j.Helper()
 	u, err := j.BeginUndo(j.Context(), j.run)
@@ -249,7 +250,8 @@ func TestReceiptsOf(t *testing.T) {
 	}
 }
 
-// When an asset was changed last is kept, and follows what is described later.
+// TestModified verifies that the time of the last change of an asset is stored, and that metadata
+// updates change it.
 func TestModified(t *testing.T) {
 	j := begin(t)
 	ctx := t.Context()

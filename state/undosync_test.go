@@ -11,7 +11,7 @@ import (
 	"assetferry/sources"
 )
 
-// An evening is what a state database has of a pair, in all detail.
+// An evening is a snapshot of all data that a state database stores for a pair.
 type evening struct {
 	receipts, kept, described, orphans, names []string
 	sum                                       ReceiptSum
@@ -79,7 +79,7 @@ func cmpOr(a, b string) string {
 	return b
 }
 
-// changed is an item of a sync, and its outcome.
+// changed returns an item of a sync, and its outcome.
 func changed(key string, a Action, source string) (Item, Outcome) {
 	i := decided(key, a, ItemPlanned)
 	was := cmpOr(source, key)
@@ -92,7 +92,7 @@ func changed(key string, a Action, source string) (Item, Outcome) {
 	return i, o
 }
 
-// everyAction is a sync that does one thing of each kind.
+// everyAction runs a sync with one item for each action.
 func (j *journey) everyAction() Run {
 	j.Helper()
 	var items []Item
@@ -106,8 +106,8 @@ func (j *journey) everyAction() Run {
 	return j.sync(items, outcomes)
 }
 
-// libraryOf is what the first run brought: objects that are kept in full and in brief, with
-// and without what is kept with them.
+// libraryOf returns a state database after a first run that created objects with and without a
+// base, and with and without metadata.
 func libraryOf(tb testing.TB) *journey {
 	j := begin(tb)
 	keys := []string{"a/described", "a/moved", "a/replaced", "a/trashed", "untouched"}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// give says that objects had URLs.
+// give stores old URLs of objects.
 func (j *journey) give(key, url, comparable string) {
 	j.exec(`INSERT INTO old_urls (pair, key, url, comparable) VALUES (?, ?, ?, ?)`, j.pair.ID, key, url, comparable)
 }
@@ -25,8 +25,8 @@ func shown(a AssetURL) string {
 	return fmt.Sprintf("%s %d %s %s", a.As, a.Known, a.Key, a.TakenBy)
 }
 
-// Everything that objects are known by is listed in the order of keys, and who has what two
-// objects are known by.
+// TestURLsOfAllKinds verifies that keys, former keys, aliases and old URLs are listed in the order
+// of keys, and which object an ambiguous one leads to.
 func TestURLsOfAllKinds(t *testing.T) {
 	j := begin(t)
 	j.apply("b", "d", "f")

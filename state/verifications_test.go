@@ -27,7 +27,7 @@ func (c *verifiedCase) verify(level string, sampled []string, found ...Differenc
 	return c.clock.UTC().Truncate(time.Millisecond)
 }
 
-// expect checks the sums, and that they are those of the single assets.
+// expect checks the sums, and that they match the individual assets.
 func (c *verifiedCase) expect(what string, listed, contents, differ, unverified int64) {
 	c.Helper()
 	sum, err := c.SumVerified(c.Context(), c.pair.ID)
@@ -69,8 +69,9 @@ func (c *verifiedCase) expect(what string, listed, contents, differ, unverified 
 	}
 }
 
-// Verification belongs to assets: what a sync moves and describes stays verified, what it
-// replaces and creates is not verified yet, and a later listing confirms contents.
+// TestVerificationBelongsToAssets verifies that assets which a sync moves or updates stay verified,
+// that replaced and new ones are not verified yet, and that a later listing confirms verified
+// contents.
 func TestVerificationBelongsToAssets(t *testing.T) {
 	c := verifiedLibrary(t)
 	c.expect("never verified", 0, 0, 0, 5)

@@ -14,9 +14,9 @@ import (
 // stateFlag is how a person names the file.
 const stateFlag = "--state"
 
-// Secure refuses a state database that another account could have written, and closes files of
-// ours that are open to others; it gives those. Open does the same: this is for who has
-// something to say about it.
+// Secure refuses a state database that another account could have written. It removes the
+// permissions of other users from files of this account, and returns these files. Open does the
+// same; call Secure first to report them.
 func Secure(path string) (repaired []string, err error) {
 	if path, err = disk.Resolve(path); err != nil {
 		return nil, err
@@ -61,8 +61,8 @@ func readable(path string) error {
 	return nil
 }
 
-// SecureRead is Secure for who only reads a state database: root may read that of another account, and
-// changes nothing there. OpenReadOnly does the same.
+// SecureRead is Secure for a process that only reads a state database: root may read that of
+// another account, and changes nothing there. OpenReadOnly does the same.
 func SecureRead(path string) (repaired []string, err error) {
 	if path, err = disk.Resolve(path); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func notPrivate(path string, err error) error {
 	return disk.OpenError(path, err)
 }
 
-// ErrNetwork says that the file of a state database is on a network file system.
+// ErrNetwork means that the file of a state database is on a network file system.
 var ErrNetwork = errors.New("a network file system")
 
 // A NetworkError refuses to write a state database that another machine serves. It is an
@@ -101,13 +101,13 @@ func (e *NetworkError) Error() string {
 // Is makes every NetworkError an ErrNetwork.
 func (e *NetworkError) Is(target error) bool { return target == ErrNetwork }
 
-// Hint is the next step.
+// Hint returns the next step for the user.
 func (e *NetworkError) Hint() string {
 	return "name a file on a local disk: --state FILE; commands that only read work on network file systems"
 }
 
-// CheckLocal refuses a place on a network file system, given what reports its kind. One that cannot
-// be asked is for the first who uses it to complain about.
+// CheckLocal refuses a path on a network file system. The function network returns the type of file
+// system. CheckLocal ignores its errors, because the first operation on the file reports them.
 func CheckLocal(path string, network func(path string) (kind string, err error)) error {
 	if kind, err := network(path); err == nil && kind != "" {
 		return &NetworkError{path, kind}
