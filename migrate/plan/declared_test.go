@@ -109,7 +109,7 @@ func (l *library) put(keysAndContents ...string) {
 	}
 }
 
-// snapshot gives what the findings in memory say.
+// snapshot returns the present values of the findings in memory.
 func (h *handover) snapshot() map[finding]string {
 	s := map[finding]string{
 		theListing: fmt.Sprint(*h.listing), theDeleted: fmt.Sprint(*h.deleted), theFollowed: fmt.Sprint(h.followed), theUnread: fmt.Sprint(h.unread), theClaimed: fmt.Sprint(h.claimed),

@@ -74,7 +74,7 @@ func (j *joining) joinGroup(ctx context.Context, group []state.Sharer) error {
 		extension := strings.ToLower(path.Ext(string(c.Key)))
 		byExtension[extension] = append(byExtension[extension], &identical.Object{Sharer: c})
 	}
-	for _, extension := range slices.Sorted(maps.Keys(byExtension)) { // what is read of one reports the next
+	for _, extension := range slices.Sorted(maps.Keys(byExtension)) { // contents read for one help with the next
 		alike := byExtension[extension]
 		if len(alike) < 2 {
 			continue
@@ -101,8 +101,8 @@ func (j *joining) mayJoin(ctx context.Context, c state.Sharer) (bool, error) {
 	return err == nil, err
 }
 
-// joinAlike joins objects of one size and extension, by their contents. Those of which none
-// is known stay as they are: sending them will show what is wrong with them.
+// joinAlike joins objects of one size and extension, by content. Objects that cannot be read stay
+// as they are: the upload reports the error.
 func (j *joining) joinAlike(ctx context.Context, alike []*identical.Object) error {
 	owners := map[[2]string]state.Item{} // by content and category
 	for _, owns := range []bool{true, false} {
@@ -128,7 +128,7 @@ func (j *joining) joinAlike(ctx context.Context, alike []*identical.Object) erro
 	return nil
 }
 
-// findCategory completes what is read of a receipt.
+// findCategory adds the category to a receipt that was read without it.
 func (j *joining) findCategory(ctx context.Context, c *state.Sharer) error {
 	if c.Category != "" {
 		return nil
@@ -138,9 +138,8 @@ func (j *joining) findCategory(ctx context.Context, c *state.Sharer) error {
 	return err
 }
 
-// confirmOwners looks at the assets that were there before and that more objects are to share
-// from now on. Where one is not what the state database says, no user shares it any more, and the
-// objects of which that was said are new again.
+// confirmOwners checks the existing assets that more objects will share. If an asset does not match
+// the state database, it is not shared, and these objects are new again.
 func (j *joining) confirmOwners(ctx context.Context) (again bool, err error) {
 	tallies, err := j.State.Tallies(ctx, j.run.Num)
 	if err != nil || countOf(tallies, migrate.ReasonIdenticalObject) == 0 {
@@ -197,7 +196,8 @@ func (j *joining) confirmPage(ctx context.Context, page []state.Receipt) (lost b
 	return lost, nil
 }
 
-// asAlias gives the item of an object that shares the asset of another one. It takes no place.
+// asAlias returns the item of an object that shares the asset of another one. It has no place of
+// its own.
 func asAlias(o *identical.Object, owner state.Item) state.Item {
 	i := o.Item
 	i.PreviousKey, i.Slot = owner.Key, 0

@@ -14,8 +14,8 @@ import (
 	"assetferry/state"
 )
 
-// A foundMetadata is the metadata of an object, found before it is decided where it goes, or why
-// that cannot be found.
+// A foundMetadata is the metadata of an object that is needed for its placement, or the error of
+// reading it.
 type foundMetadata struct {
 	found  metadata.Found
 	remark string // what could not be read, as text for people
@@ -55,14 +55,14 @@ func (p *planning) findMetadata(ctx context.Context, page []state.Item) (map[sou
 func (p *planning) mayBePlaced(i state.Item) bool {
 	switch {
 	case i.State == state.ItemDone, i.Action == state.Move, isSuccessor(i) && i.Action != state.Create, i.Reason == string(migrate.ReasonSidecar):
-		return false // decided for good, see first
+		return false // final, see first
 	case i.Obstacle != "" && i.Obstacle != maybeSidecar:
 		return false
 	}
 	return p.Rules.SkipReason(i.Object, p.started) == ""
 }
 
-// lookFor finds all that describes an object.
+// lookFor finds all metadata of an object.
 func (p *planning) lookFor(ctx context.Context, o sources.Object) foundMetadata {
 	g, err := p.Examine(ctx, o)
 	if err != nil {
@@ -80,7 +80,7 @@ func (p *planning) lookFor(ctx context.Context, o sources.Object) foundMetadata 
 	return foundMetadata{found.With(metadata.FromTable, fields), g.Remark, err}
 }
 
-// reason is the one for which the object stays out.
+// reason returns the reason for skipping the object.
 func (a foundMetadata) reason() migrate.Reason {
 	if _, ok := errors.AsType[*unreadableMetadataError](a.err); ok {
 		return migrate.ReasonMetadataUnreadable
@@ -88,11 +88,11 @@ func (a foundMetadata) reason() migrate.Reason {
 	return migrate.ReasonUnreadable
 }
 
-// An unreadableMetadataError says that an object stays out because no user can show where rules want
-// it: what cannot be read may have said that it is private.
+// An unreadableMetadataError means that an object is skipped because its placement is unknown: the
+// metadata that cannot be read may make it private.
 type unreadableMetadataError struct{ why string }
 
 func (e *unreadableMetadataError) Error() string { return e.why }
 
-// Class is permanent: a user has to fix it.
+// Class returns permanent: a user has to fix it.
 func (e *unreadableMetadataError) Class() retry.Class { return retry.Permanent }

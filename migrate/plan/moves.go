@@ -16,7 +16,8 @@ import (
 // followedKeys are objects that were deleted and go by another key now.
 type followedKeys map[sources.Key]bool
 
-// unreadSizes are those of new objects that may be what was deleted, and whose contents cannot be read.
+// unreadSizes contains the sizes of new objects that may be deleted ones under another key, and
+// whose contents cannot be read.
 type unreadSizes map[int64]bool
 
 // moves finds objects of which only the key changed.
@@ -32,8 +33,8 @@ type moves struct {
 //
 // Only objects of the same size can be identical, so memory holds one size at a time. If several
 // objects are identical, a pair is matched if the keys differ in case only, then if they have the
-// longest common ending and no other pair has one as long. Otherwise the match is ambiguous, and
-// none of them moves.
+// longest common ending and no other pair has one as long, and then if no other objects are left.
+// Otherwise the match is ambiguous, and none of them moves.
 func (m *moves) do(ctx context.Context) error {
 	if !m.Rules.FollowsDeletions() {
 		return nil
@@ -159,8 +160,8 @@ type successions struct {
 	followed followedKeys
 }
 
-// become decides about a new object whose content is that of one which was deleted. If it is
-// out of retries, it stays so: that its asset cannot be moved does not mean that the object was deleted.
+// become decides about a new object that has the content of a deleted one. If its retries are
+// exhausted, it stays so: that its asset cannot be moved does not mean that the object was deleted.
 func (s *successions) become(ctx context.Context, m identical.Move) (state.Item, error) {
 	i := m.New.Item
 	can, err := s.canBecome(ctx, m)
@@ -180,10 +181,9 @@ func (s *successions) become(ctx context.Context, m identical.Move) (state.Item,
 	return i, err
 }
 
-// canBecome reports whether the asset of an object that was deleted can get the place and the
-// name of a new one. No category takes an extension that it does not allow, so on the way
-// into another one either the old extension has to be allowed there, or the new one where
-// the asset comes from.
+// canBecome reports whether the asset of a deleted object can get the place and the name of a new
+// one. A category rejects extensions that it does not allow. So for a move to another category, the
+// old extension must be allowed there, or the new one in the present category.
 func (s *successions) canBecome(ctx context.Context, m identical.Move) (bool, error) {
 	r, err := s.State.Receipt(ctx, s.run.Pair.ID, m.Deleted.Key)
 	if err != nil || r.Category == m.New.Category {

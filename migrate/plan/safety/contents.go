@@ -65,12 +65,12 @@ func (g SafetyChecks) CheckContents(ctx context.Context, s sources.Source, repla
 func fits(ctx context.Context, s sources.Source, o sources.Object) (known, fits bool, err error) {
 	_, extension := migrate.SplitName(string(o.Key))
 	extension = strings.ToLower(extension)
-	if o.Size == 0 || header.Agrees(extension, "") { // nothing that begins with no known bytes is wrong there
+	if o.Size == 0 || header.Agrees(extension, "") { // an unknown type cannot be wrong
 		return false, false, nil
 	}
 	r, err := s.Open(ctx, o, 0)
 	if err != nil {
-		return false, false, context.Cause(ctx) // sending it will show what is wrong with it
+		return false, false, context.Cause(ctx) // the upload reports the error
 	}
 	head := make([]byte, min(o.Size, header.Enough))
 	_, err = io.ReadFull(r, head)
