@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// failsAfter is a sequence of the numbers below n that ends with an error.
+// failsAfter yields the numbers below n and then an error.
 func failsAfter(n int, err error) iter.Seq2[int, error] {
 	return func(yield func(int, error) bool) {
 		for v := range n {

@@ -19,7 +19,7 @@ func TestMatch(t *testing.T) {
 		{"*.psd", "a.psd", true},
 		{"*.psd", "deep/down/a.psd", true},
 		{"*.psd", "a.psd.zip", false},
-		{"*.psd", "folder.psd/a.jpg", true}, // a match of a folder holds for what is in it
+		{"*.psd", "folder.psd/a.jpg", true}, // a matching folder includes its contents
 		{"*.PSD", "a.psd", false},
 		{"drafts", "drafts/a.jpg", true},
 		{"drafts", "x/drafts/a.jpg", true},
@@ -151,10 +151,10 @@ func TestKeyListCovers(t *testing.T) {
 	}{
 		{"a", "", true, false},
 		{"d", "", false, false},
-		{"d/", "", false, false}, // a folder that can be read hides nothing
+		{"d/", "", false, false}, // a readable folder hides nothing
 		{"d/", sources.UnreadableDirectory, true, false},
 		{"c/", sources.UnreadableDirectory, false, false},
-		{"e/", sources.UnreadableDirectory, false, false}, // after all of them
+		{"e/", sources.UnreadableDirectory, false, false}, // behind all of them
 		{"b/c/d", "", false, true},
 		{"d/x/y", "", false, false},
 	} {

@@ -25,7 +25,7 @@ const DefaultConfirmTimeout = 10 * time.Second
 // for failures of all items to pass.
 const DefaultWait = time.Minute
 
-const maxSends = 3 // uploads of an item by one process, each without a trace of it
+const maxSends = 3 // uploads of an item by one process that left no asset
 
 const aliveEvery = time.Second
 
@@ -131,7 +131,7 @@ func (a *Applier) ConfirmUploads(ctx context.Context, run state.Run) error {
 	return err
 }
 
-// load takes up a run as the state database has it.
+// load reads the present state of a run from the state database.
 func (a *Applier) load(ctx context.Context, run state.Run) (err error) {
 	if a.run, err = a.State.Run(ctx, run.ID); err != nil {
 		return err
@@ -215,8 +215,8 @@ func KeepAlive(j *state.Store) (stop func()) {
 	return func() { close(done); ticking.Wait() }
 }
 
-// formerEnd is migrate.FormerProcessEnd for the last intent of a former process, by the server's
-// clock. If that is shorter, this machine's clock was set forward since.
+// formerEnd is migrate.FormerProcessEnd for the last intent of an earlier process, by the server's
+// clock. If that is shorter, the clock of this machine was set forward since.
 func (a *Applier) formerEnd(intended time.Time) time.Time {
 	end, now := migrate.FormerProcessEnd(a.FormerAlive), clock.Now()
 	if begun := now.Add(-max(0, a.Now().Sub(intended))); begun.After(end) {

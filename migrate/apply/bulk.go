@@ -21,19 +21,19 @@ const bulkBatch = 100
 
 // A Method is a change of assets by a Bulk. It is idempotent.
 type Method interface {
-	// Kind says which items it is for.
+	// Kind returns the kind of its items.
 	Kind() state.Kind
 	// Ask requests the change of a batch of assets and returns the outcomes. An error with outcomes
 	// for only some items means that there is no usable answer about the others. If Ask takes
 	// several requests, and one may have been carried out by then, the cause is [Begun].
 	Ask(ctx context.Context, batch []state.Item) (outcomes []state.Outcome, cause error)
-	// Look checks whether the asset of an item is as Ask would make it. If it is not, the outcome
-	// has no state. An error in finishing what Ask had begun is [Begun].
+	// Look checks whether the asset of an item is as Ask would leave it. If it is not, the outcome
+	// has no state. An error while finishing the work that Ask had started is [Begun].
 	Look(ctx context.Context, i state.Item) (state.Outcome, error)
 }
 
-// Begun marks the cause of a batch that ended after some of its requests may have been carried out:
-// the refusal of the last one says nothing about those before. It is nil if the cause is nil.
+// Begun marks the cause of a batch that ended after some of its requests may have taken effect: the
+// refusal of the last one says nothing about earlier ones. It returns nil if the cause is nil.
 func Begun(cause error) error {
 	if cause == nil {
 		return nil
@@ -56,14 +56,14 @@ type Bulk struct {
 	migrate.Deps
 	Method
 	Run         state.Run
-	Wait        time.Duration   // how long to stay where nothing works
+	Wait        time.Duration   // how long to retry when all requests fail
 	RetryPauses []time.Duration // the pauses between tries meanwhile
 	Stop        <-chan struct{}
 	streak      failureStreak
 }
 
-// Apply carries out the planned items. Refused items are data; the error says why the whole run
-// ends early, as that of Applier.Apply does.
+// Apply applies the planned items. A refusal of an item is not an error. An error means that the
+// whole run ends early, as in Applier.Apply.
 func (b *Bulk) Apply(ctx context.Context) error {
 	for after := ""; ; {
 		if err := b.shouldStop(ctx); err != nil {
@@ -77,7 +77,7 @@ func (b *Bulk) Apply(ctx context.Context) error {
 		if err := b.change(ctx, batch); err != nil {
 			return err
 		}
-		after = string(batch[len(batch)-1].Key) // or each look for the next would pass by all that is done
+		after = string(batch[len(batch)-1].Key) // or each search for the next item would read all finished ones
 	}
 }
 
@@ -168,7 +168,7 @@ func (b *Bulk) change(ctx context.Context, batch []state.Item) error {
 	}
 }
 
-// without gives the items that have no outcome yet.
+// without returns the items without an outcome.
 func without(items []state.Item, outcomes []state.Outcome) (left []state.Item) {
 	known := make(map[sources.Key]bool, len(outcomes))
 	for _, o := range outcomes {
@@ -220,8 +220,8 @@ func (b *Bulk) breaker(i state.Item, o state.Outcome) error {
 	return b.streak.failed(o, alike, func(string) bool { return false })
 }
 
-// separately requests each asset of a refused batch by itself, because one of them may cause the
-// refusal.
+// separately sends a request for each asset of a refused batch, because one of them may have caused
+// the refusal.
 func (b *Bulk) separately(ctx context.Context, batch []state.Item) error {
 	for n := range batch {
 		if err := b.shouldStop(ctx); err != nil {

@@ -32,7 +32,8 @@ func (a *Applier) leftBefore(ctx context.Context, i state.Item, r state.Receipt,
 			return time.Time{}, nil // the plan has looked
 		}
 	}
-	// It may be what another try wrote, whose answer was lost. That gave it no content.
+	// An earlier attempt may have written it, if its answer was lost. In that case the content is
+	// unchanged.
 	standing, err := a.ConditionOf(ctx, r, now)
 	if err != nil || standing != migrate.ConditionEdited {
 		return time.Time{}, err

@@ -477,7 +477,7 @@ func (m moveMethod) Look(ctx context.Context, i state.Item) (o state.Outcome, er
 	return p.outcome(c), nil
 }
 
-// A DeletedError says that the asset of a planned change does not exist any more.
+// A DeletedError means that the asset of a planned change does not exist any more.
 type DeletedError struct{ Asset string }
 
 func (e *DeletedError) Error() string {
@@ -487,15 +487,15 @@ func (e *DeletedError) Error() string {
 // Is makes it an fs.ErrNotExist.
 func (e *DeletedError) Is(target error) bool { return target == fs.ErrNotExist }
 
-// Class is permanent: the next plan decides again.
+// Class returns permanent: the next plan decides again.
 func (e *DeletedError) Class() retry.Class { return retry.Permanent }
 
-// A takenError says that another asset has the new name of an asset.
+// A takenError means that another asset has the new name of an asset.
 type takenError struct{ name string }
 
 func (e *takenError) Error() string {
 	return fmt.Sprintf("its asset is not moved, because another asset got the name %q after it was planned", e.name)
 }
 
-// Class is permanent: the next plan decides again.
+// Class returns permanent: the next plan decides again.
 func (e *takenError) Class() retry.Class { return retry.Permanent }

@@ -15,9 +15,9 @@ import (
 	"assetferry/state"
 )
 
-// A pending is an item of which it is unknown whether it arrived. It is checked twice: at once,
-// because most have arrived by then, and when it is due, because later it will not appear. Its
-// container is listed completely before it is uploaded again; see lookThroughAll.
+// A pending is an item of which it is unknown whether it was uploaded. It is checked twice: at
+// once, because most assets are visible by then, and when it is due, because later it will not
+// appear. Its container is listed completely before it is uploaded again; see lookThroughAll.
 type pending struct {
 	item   state.Item
 	due    time.Time
@@ -174,7 +174,8 @@ func (d *dispatcher) learn(ctx context.Context, findings []finding) error {
 	return d.resend(ctx, again)
 }
 
-// unseen lets the rest of the run go on while an item has to be looked for in all of its container.
+// unseen lets the rest of the run continue while an item has to be searched for in its whole
+// container.
 func (d *dispatcher) unseen(f *finding) {
 	if !f.later || f.unseen {
 		return
@@ -195,7 +196,7 @@ func (d *dispatcher) mayLookAgain(f *finding) bool {
 	return true
 }
 
-// stopLooking gives up finding out about an item.
+// stopLooking ends the search for an item without a result.
 func (d *dispatcher) stopLooking(f finding) error {
 	o := f.outcome()
 	d.add(f.item, o)

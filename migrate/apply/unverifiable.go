@@ -119,8 +119,8 @@ func (f *finding) takes(r *state.Receipt, locked bool) {
 	f.receipt, f.err, f.unverifiable = r, nil, true
 }
 
-// No object has these values, so the next run compares the object with the asset by content.
-// Otherwise another user's asset could pass for an object that never arrived.
+// No object has this time, so the next run compares the object with the asset by content. Otherwise
+// another user's asset could pass for an object that was never uploaded.
 var unverifiableTime = time.Unix(1, 0)
 
 const unverifiableTag = "unproven"
@@ -155,7 +155,7 @@ func (a *Applier) takeReplaced(ctx context.Context, f *finding, locked bool) err
 		return err
 	}
 	asset, c := withReceiptPlace(asset, former)
-	if _, err := a.rename(ctx, f.item, &asset); err != nil { // if it is refused, every report has it
+	if _, err := a.rename(ctx, f.item, &asset); err != nil { // a refusal is part of every report
 		return err
 	}
 	f.takes(receiptOf(f.item, asset, c, checksum), locked)

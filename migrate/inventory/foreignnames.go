@@ -23,7 +23,7 @@ type ForeignNames struct {
 	at map[migrate.Place]map[uint64]bool
 }
 
-// NewForeignNames returns the foreign names beside the assets of a pair, none of which is listed yet.
+// NewForeignNames returns an empty set of foreign names for the assets of a pair.
 func NewForeignNames(t *Tree, store *state.Store, pair int64) *ForeignNames {
 	return &ForeignNames{tree: t, store: store, pair: pair, seed: maphash.MakeSeed(), at: map[migrate.Place]map[uint64]bool{}}
 }

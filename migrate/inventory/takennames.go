@@ -20,11 +20,11 @@ import (
 type TakenNames struct {
 	Dest        migrate.Reader
 	Tree        *Tree // of Dest
-	Concurrency int   // how many places are asked for at once; one if it is less
+	Concurrency int   // number of places to read concurrently; at least one
 	Log         *slog.Logger
 }
 
-// Among returns those of some items whose names are taken where they go, in the order of their keys.
+// Among returns the items whose names are taken in their places, in the order of their keys.
 func (n TakenNames) Among(ctx context.Context, items []state.Item) (taken []state.Item, err error) {
 	var mu sync.Mutex
 	err = n.EachPlace(ctx, items, func(ctx context.Context, at migrate.Place, items []state.Item) error {
@@ -42,7 +42,7 @@ func (n TakenNames) Among(ctx context.Context, items []state.Item) (taken []stat
 	return taken, err
 }
 
-// EachPlace calls f with what goes into one place, whose name is empty, several at once.
+// EachPlace calls f with the items of each place, whose name is empty, several at a time.
 func (n TakenNames) EachPlace(ctx context.Context, items []state.Item, f func(ctx context.Context, at migrate.Place, items []state.Item) error) error {
 	byPlace := map[migrate.Place][]state.Item{}
 	for _, i := range items {

@@ -39,9 +39,9 @@ func upload(tb testing.TB, c *assets.Client, category, folder, name string, cont
 	return a
 }
 
-// At a service the laws hold with the role of a user and a client that cannot write:
-// for assets in categories and folders, public and private ones, and of equal names, however
-// the service lists them.
+// TestService runs the shared source tests against a sandbox service, with the role of a user and a
+// client that cannot write. The assets are in categories and folders, public and private, some of
+// them with equal names, in several listing orders of the service.
 func TestService(t *testing.T) {
 	for _, reading := range sandboxtest.Readings() {
 		t.Run(reading, func(t *testing.T) { testService(t, sandboxtest.Read(t, reading)) })
@@ -51,7 +51,7 @@ func TestService(t *testing.T) {
 func testService(t *testing.T, reading profile.Profile) {
 	var calls atomic.Int64
 	start := time.Now()
-	s := sandboxtest.Run(t, sandbox.Options{Profile: reading, Now: func() time.Time { // no two assets are of equal age
+	s := sandboxtest.Run(t, sandbox.Options{Profile: reading, Now: func() time.Time { // all times differ
 		return start.Add(time.Duration(calls.Add(1)) * time.Millisecond)
 	}})
 	admin := client(t, s, "admin", false)

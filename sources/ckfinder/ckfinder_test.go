@@ -17,8 +17,8 @@ import (
 	"assetferry/sources/sourcetest"
 )
 
-// The law, for all of a connector, for a resource type and for a folder, at connectors that
-// are as different as they come.
+// TestSource runs the shared source tests for a whole connector, a resource type and a folder, with
+// connectors of very different behaviour.
 func TestSource(t *testing.T) {
 	for name, knobs := range map[string]ckfindertest.Knobs{
 		"as documented":        {Session: "of the test", Renew: "renewed by Init"},
@@ -112,7 +112,7 @@ func (w within) Open(ctx context.Context, o sources.Object, offset int64) (io.Re
 	return w.Source.Open(ctx, o, offset)
 }
 
-// newSource opens a connector with what it wants to see.
+// newSource opens a connector with the cookies and headers that it requires.
 func newSource(tb testing.TB, c *ckfindertest.Connector, start string) *ckfinder.Source {
 	tb.Helper()
 	if route := c.Knobs().OwnParameter; route != "" {

@@ -16,7 +16,7 @@ import (
 	"assetferry/sources/ckfinder/ckfindertest"
 )
 
-// library is a connector with a few files.
+// library returns a connector with a few files.
 func library(t *testing.T) *ckfindertest.Connector {
 	t.Helper()
 	c := ckfindertest.New(t, "Images", "Files")
@@ -135,7 +135,7 @@ func command(name string) func(url.Values) bool {
 	return func(q url.Values) bool { return q.Get("command") == name }
 }
 
-// An answer that cannot be one is no empty folder.
+// TestOddAnswers verifies that an invalid answer is an error and does not count as an empty folder.
 func TestOddAnswers(t *testing.T) {
 	for answer, want := range map[string]string{
 		`{"currentFolder":{"path":"/"}}`:                          "files is missing",
@@ -178,8 +178,8 @@ func TestOddResourceTypes(t *testing.T) {
 	}
 }
 
-// A session that ends anywhere in a listing ends it with an error that says what to do, also if
-// what comes then could be the file that is asked for last.
+// TestSessionEnds verifies that a session which ends anywhere in a listing ends the listing with an
+// error that includes a remedy, even if the next answer could be the last requested file.
 func TestSessionEnds(t *testing.T) {
 	for name, knobs := range map[string]ckfindertest.Knobs{
 		"error 500": {}, "a page": {LoginPage: true}, "a redirect": {LoginRedirect: true}, "nothing to be seen": {EmptyWithoutSession: true}, "errors of status 200": {StatusOK: true},

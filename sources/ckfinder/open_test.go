@@ -18,7 +18,7 @@ import (
 	"assetferry/sources/ckfinder/ckfindertest"
 )
 
-// large is content that repeats late, so that a piece in the wrong place shows.
+// large returns content whose period is long, so that a misplaced part is noticed.
 func large() []byte {
 	b := make([]byte, 3<<20+1)
 	for i := range b {
@@ -77,7 +77,8 @@ func read(ctx context.Context, src sources.Source, o sources.Object, offset int6
 	return io.ReadAll(r)
 }
 
-// Content that is cut off is taken up where it ended, whatever the connector is able to do.
+// TestCutContent verifies that interrupted content is resumed where it ended, with connectors of
+// different abilities.
 func TestCutContent(t *testing.T) {
 	for name, knobs := range map[string]ckfindertest.Knobs{
 		"ranges": {}, "no ranges": {NoRanges: true}, "no lengths": {NoLengths: true}, "no validators": {NoValidators: true}, "neither": {NoValidators: true, NoRanges: true},
@@ -98,7 +99,7 @@ func TestCutContent(t *testing.T) {
 	}
 }
 
-// Content that changes between two connections is never mixed.
+// TestCutAndChanged verifies that content which changes between two connections is never mixed.
 func TestCutAndChanged(t *testing.T) {
 	other := bytes.Repeat([]byte("n"), len(large()))
 	for name, knobs := range map[string]ckfindertest.Knobs{"validators": {}, "no validators": {NoValidators: true}, "last modified": {NoETags: true}} {
@@ -116,7 +117,7 @@ func TestCutAndChanged(t *testing.T) {
 	}
 }
 
-// Content that is cut off again and again ends with the reason.
+// TestCutAgainAndAgain verifies that content which is interrupted repeatedly ends with an error.
 func TestCutAgainAndAgain(t *testing.T) {
 	c := ckfindertest.New(t, "Images")
 	c.Put("Images/a.jpg", large())

@@ -102,7 +102,7 @@ func TestMemoryForNames(t *testing.T) {
 	runtime.KeepAlive(names)
 }
 
-// heap is how much memory is in use.
+// heap returns the memory in use in bytes.
 func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats

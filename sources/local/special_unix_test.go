@@ -96,8 +96,8 @@ func listenUnix(t *testing.T, path string) {
 	t.Cleanup(func() { l.Close() })
 }
 
-// A name whose bytes are no text is listed and opened as it is, where the file
-// system takes it.
+// TestNamesThatAreNoText verifies that a name which is not valid text is listed and opened
+// unchanged, if the file system accepts it.
 func TestNamesThatAreNoText(t *testing.T) {
 	tree := newTree(t)
 	must(t, os.MkdirAll(tree.root, 0o755))

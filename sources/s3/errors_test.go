@@ -16,7 +16,8 @@ import (
 	"assetferry/sources/s3"
 )
 
-// Each refusal has its class, is what callers ask for, and comes with a remedy.
+// TestRefusals verifies the error class of each refusal, that errors.Is finds it, and that it comes
+// with a remedy.
 func TestRefusals(t *testing.T) {
 	t.Setenv("AWS_MAX_ATTEMPTS", "1")
 	type meaning struct {

@@ -175,7 +175,7 @@ func pages(made ...page) http.HandlerFunc {
 	}
 }
 
-// encoding makes a server do what AWS does when it is asked for EncodingType=url.
+// encoding makes a server encode keys like AWS if the request has EncodingType=url.
 func encoding(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("encoding-type") != "url" {

@@ -16,7 +16,7 @@ import (
 	"assetferry/sources/s3"
 )
 
-// A listing that cannot be trusted ends with an error, and never quietly.
+// TestListingsThatCannotBeTrusted verifies that an untrustworthy listing ends with an error.
 func TestListingsThatCannotBeTrusted(t *testing.T) {
 	t.Setenv("AWS_MAX_ATTEMPTS", "1")
 	text := func(s string) http.HandlerFunc {
@@ -61,7 +61,7 @@ func TestListingsThatCannotBeTrusted(t *testing.T) {
 	}
 }
 
-// A thousand empty pages are not taken for the way to an end.
+// TestEmptyPages verifies that a listing ends with an error after too many empty pages.
 func TestEmptyPages(t *testing.T) {
 	b := newBucket(t, "")
 	asked := 0
@@ -121,7 +121,8 @@ func TestListing(t *testing.T) {
 	}
 }
 
-// A service that does not know StartAfter lists all, and only the rest is taken.
+// TestStartAfterThatIsIgnored verifies the listing of a service that ignores StartAfter: earlier
+// keys are skipped.
 func TestStartAfterThatIsIgnored(t *testing.T) {
 	b := newBucket(t, "p/")
 	b.answerWith(pages(page{Contents: entries("p/a", "p/b", "p/c")}))
@@ -138,7 +139,7 @@ func TestStartAfterThatIsIgnored(t *testing.T) {
 	}
 }
 
-// A mistyped prefix is not an empty library.
+// TestPrefixThatIsNotThere verifies that a mistyped prefix is an error and not an empty library.
 func TestPrefixThatIsNotThere(t *testing.T) {
 	b := newBucket(t, "p/")
 	b.prefix = ""

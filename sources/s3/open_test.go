@@ -17,7 +17,7 @@ import (
 	"assetferry/sources"
 )
 
-// noise is content in which a piece at the wrong place shows.
+// noise returns content in which a misplaced part is noticed.
 func noise(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -26,7 +26,7 @@ func noise(n int) []byte {
 	return b
 }
 
-// cutting breaks each answer to a GetObject off after so many bytes.
+// cutting interrupts each answer to a GetObject after a number of bytes.
 func cutting(after int) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -71,7 +71,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// Where a connection breaks off again and again with nothing gained, it ends.
+// TestResumeIsBounded verifies that reading fails after several connections without progress.
 func TestResumeIsBounded(t *testing.T) {
 	for _, after := range []int{0, 1, 1000} {
 		b := newBucket(t, "")
@@ -128,7 +128,8 @@ func TestResumeOfWhatChanged(t *testing.T) {
 	}
 }
 
-// Where the bucket keeps versions, the one that was begun is read to its end.
+// TestResumeOfAnOldVersion verifies that in a bucket with versioning, the version that was opened
+// is read to its end.
 func TestResumeOfAnOldVersion(t *testing.T) {
 	b := newBucket(t, "")
 	b.keepVersions()

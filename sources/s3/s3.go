@@ -27,7 +27,8 @@ type Options struct {
 	// Endpoint is the base URL of a service other than AWS, such as
 	// https://minio.example.com. If it is "", the environment and the profile decide.
 	Endpoint string
-	// Credentials is nil for those of the environment, the profile or the machine.
+	// Credentials are the credentials; nil means those of the environment, the profile or the
+	// machine.
 	Credentials aws.CredentialsProvider
 	// Anonymous makes unsigned requests, for public buckets.
 	Anonymous bool

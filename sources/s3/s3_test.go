@@ -10,8 +10,8 @@ import (
 	"assetferry/sources/sourcetest"
 )
 
-// The law, with and without a prefix, at a server that lists keys as they are and at
-// one that encodes them as it is asked to.
+// TestSource runs the shared source tests with and without a prefix, with a server that lists keys
+// unchanged and one that encodes them on request.
 func TestSource(t *testing.T) {
 	for name, test := range map[string]struct {
 		prefix string

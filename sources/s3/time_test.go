@@ -36,7 +36,7 @@ func answer(status int, body io.ReadCloser, headers ...string) *http.Response {
 	return r
 }
 
-// A standing body gives what it has and then nothing, for as long as it is wanted.
+// A standing body returns its content and then blocks until it is closed.
 type standing struct {
 	io.Reader
 	ctx context.Context

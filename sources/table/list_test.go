@@ -250,8 +250,8 @@ func TestSizesAreAskedFor(t *testing.T) {
 	}
 }
 
-// Where servers do not answer at all, nothing is learnt of the objects, and the listing
-// says so.
+// TestUnhealthyServersEndAListing verifies that a listing ends with an error if servers do not
+// answer at all, because objects cannot be checked then.
 func TestUnhealthyServersEndAListing(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer http.HandlerFunc

@@ -33,7 +33,7 @@ func read(tb testing.TB, s sources.Source, o sources.Object, offset int64) ([]by
 	return io.ReadAll(r)
 }
 
-// bytesOf is content that repeats late.
+// bytesOf returns content with a long period.
 func bytesOf(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -42,7 +42,7 @@ func bytesOf(n int) []byte {
 	return b
 }
 
-// cutting breaks off each answer to GET after so many bytes.
+// cutting interrupts each answer to GET after a number of bytes.
 func cutting(after int, ranges bool) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -100,7 +100,8 @@ func TestABodyThatDoesNotComeToItsEnd(t *testing.T) {
 	}
 }
 
-// A version that comes in between is never mixed with the one that was begun.
+// TestAVersionThatComesInBetween verifies that content which changes between two connections is
+// never mixed.
 func TestAVersionThatComesInBetween(t *testing.T) {
 	for _, columns := range [][]string{{"url"}, {"url", "size"}} {
 		m := newManager(t, "t.csv")
@@ -196,7 +197,7 @@ func TestMoreThanIsListed(t *testing.T) {
 	m.export([]string{"url", "size"}, []string{m.put("a.jpg", []byte("x")), "12"})
 	m.answer(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.(http.Flusher).Flush() // so that no length is said
+			w.(http.Flusher).Flush() // so that there is no Content-Length
 			io.WriteString(w, "thirteen byte")
 		})
 	})

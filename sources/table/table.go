@@ -96,7 +96,7 @@ func New(ctx context.Context, path string, o Options) (*Source, error) {
 // A HostsError means that the table has several hosts, and Options.Hosts does not select those that
 // get the headers.
 type HostsError struct {
-	Hosts []string // some of them
+	Hosts []string // some of the hosts
 	More  bool     // there are more hosts
 }
 
