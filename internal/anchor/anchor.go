@@ -1,5 +1,4 @@
-// Package anchor gives the elements of a text the IDs by which reviews of the AI content service
-// refer to them.
+// Package anchor gives the elements of a text IDs, which reviews of the AI content service use.
 package anchor
 
 import (
@@ -16,7 +15,7 @@ import (
 // dataID is the attribute that a review expects of each element at the top.
 const dataID = "data-id"
 
-// errEmpty says that a text has no element that could be reviewed.
+// errEmpty means that a text has no element that could be reviewed.
 var errEmpty = errors.New("nothing in it can be reviewed")
 
 var (
@@ -87,7 +86,7 @@ func hasText(n *html.Node) bool {
 	return false
 }
 
-// number gives elements without a data-id the next number that none has.
+// number gives each element without a data-id the next unused number.
 func number(elements []*html.Node) {
 	taken := map[string]bool{"": true}
 	for _, n := range elements {

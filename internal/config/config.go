@@ -126,7 +126,7 @@ type Settings struct {
 	Until       *TimeOfDay             // nil: no limit
 	MaxRequests ratelimit.RequestLimit // zero: no limit
 	Bandwidth   ratelimit.Timetable    // nil: no limit
-	KeepRuns    time.Duration          // 0: for good
+	KeepRuns    time.Duration          // 0: forever
 
 	AIURL    string // of the AI content service; see AI
 	AILimits string // auto, saas, off
@@ -149,14 +149,14 @@ type Settings struct {
 
 	env    Env
 	origin map[string]Origin   // by key
-	values map[string][]string // by key: what was given, as text
-	place  map[string]place    // of what the file says: by key, see also inDestination
+	values map[string][]string // the given texts by key
+	place  map[string]place    // positions in the file by key, see also inDestination
 }
 
-// An Origin is the place that a value comes from. A greater one beats a smaller one.
+// An Origin is the place that a value comes from. A higher one has precedence over a lower one.
 type Origin int
 
-// The places that a value can come from, from the weakest to the strongest.
+// The places that a value can come from, in ascending precedence.
 const (
 	FromDefault Origin = iota
 	FromPreset
@@ -233,7 +233,7 @@ func (s *Settings) NewMapping() *mapping.Mapping {
 	})
 }
 
-// Origin says where the value of a key came from.
+// SourceOf returns the place that the value of a key comes from.
 func (s *Settings) SourceOf(key string) Origin { return s.origin[key] }
 
 // Texts returns the value of a setting as it was given, or its default. A path is absolute. Secrets

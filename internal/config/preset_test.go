@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPresets holds each preset to exactly the settings that it lists, under every way to choose
-// it.
+// TestPresets verifies that each preset changes exactly the settings that it lists, however it is
+// chosen.
 func TestPresets(t *testing.T) {
 	for _, p := range Presets() {
 		for way, s := range map[string]*Settings{

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// A Requirement says whether changes to a destination need an approval.
+// A Requirement states whether changes to a destination require an approval.
 type Requirement struct {
-	Destination   string // the name in the file that asks for it
+	Destination   string // the name of the destination in the file that requires it
 	ApproversFile string
 	Required      bool // false: an approval is not needed, but can be verified
 }

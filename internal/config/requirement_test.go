@@ -69,7 +69,8 @@ func TestRequirement(t *testing.T) {
 	}
 }
 
-// A requirement says which environment it is for, so that nothing else decides about that.
+// TestRequirementIsComplete verifies that a destination that requires approval also names its
+// environment, so that no variable can change it.
 func TestRequirementIsComplete(t *testing.T) {
 	for _, without := range []string{"    environment: env1\n    require_approval", "    approvers_file: /etc/approvers\n"} {
 		text := strings.Replace(guarded, without, map[bool]string{true: "    require_approval"}[strings.Contains(without, "require")], 1)

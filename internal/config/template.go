@@ -19,7 +19,7 @@ import (
 // line is valid once the "#" is removed.
 type Template struct {
 	To          string            // the sandbox or a destination; empty: left open
-	Destination Named             // what is known of the one that has a name
+	Destination Named             // the known settings of a named destination
 	Set         map[string]string // values of other settings, by key
 	Job         *TemplateJob      // nil: an example of one
 	Meaning     func(flag string) string

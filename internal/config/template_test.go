@@ -27,15 +27,15 @@ func templates() map[string]Template {
 	}
 }
 
-// TestTemplateIsAccepted reads what a template makes: what is known counts, and
-// everything else is what it would be without a file.
+// TestTemplateIsAccepted verifies that a template can be read: it sets the known values, and all
+// others have their defaults.
 func TestTemplateIsAccepted(t *testing.T) {
 	for name, template := range templates() {
 		got := mustLoad(t, string(template.Encode()), nil, nil)
 		want := defaults()
 		want.File, want.To = DefaultFile, template.To
 		if d := template.Destination; d.URL != "" {
-			if d.credential() == "" { // the usual way, if nothing is known of it
+			if d.credential() == "" { // the default, if the credential is unknown
 				d.AccessKeyEnv = "ASSETFERRY_ACCESS_KEY"
 			}
 			want.Destinations = map[string]Named{TemplateName: d}

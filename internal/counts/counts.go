@@ -7,7 +7,7 @@ package counts
 // Variable is the environment variable with the path of the file that [Write] writes.
 const Variable = "ASSETFERRY_COUNTS"
 
-// Counts are what a process asked for until its end.
+// Counts are the counters of a process from its start.
 type Counts struct {
 	Statements   int64 `json:"statements"`   // of SQL, each time that one was carried out
 	Prepared     int64 `json:"prepared"`     // statements that SQLite had to read

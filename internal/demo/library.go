@@ -176,7 +176,7 @@ func documents() []file {
 	}
 }
 
-// at is a time of day in a zone that is so much ahead of UTC.
+// at returns a time in a zone with an offset from UTC.
 func at(year int, month time.Month, day, hour, minute int, ahead time.Duration) time.Time {
 	zone := time.FixedZone("", int(ahead.Seconds()))
 	return time.Date(year, month, day, hour, minute, 0, 0, zone)

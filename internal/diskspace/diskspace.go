@@ -16,7 +16,7 @@ func Free(path string) (int64, error) {
 	return n, nil
 }
 
-// Nearest is the folder of a path, or the first above it that is there.
+// Nearest returns the folder of a path, or its first parent that exists.
 func Nearest(path string) string {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {

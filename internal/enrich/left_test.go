@@ -30,7 +30,7 @@ func (mute) Exchange(context.Context, string) (Exchange, error) {
 	return Exchange{}, &statusError{"unavailable", retry.Transient, nil}
 }
 
-// A run with assets left must not look complete.
+// TestLeftAssetsAreReported verifies that a run with remaining assets does not look complete.
 func TestLeftAssetsAreReported(t *testing.T) {
 	w := newWorld(t, 0)
 	w.add("wrong", "A dog at teh beach")
@@ -50,7 +50,8 @@ func TestLeftAssetsAreReported(t *testing.T) {
 	}
 }
 
-// Documents are excluded silently, unless they are named.
+// TestDocumentsAreNotHeldBack verifies that documents are excluded without a report, unless they
+// are named.
 func TestDocumentsAreNotHeldBack(t *testing.T) {
 	w := newWorld(t, 1)
 	w.add("report", "").Extension = "pdf"

@@ -103,7 +103,7 @@ type Exporter struct {
 	// export. Its folder may contain files of that export, so it stays private in the
 	// manifest.
 	StaysPrivate func(category string)
-	// DryRun writes nothing.
+	// DryRun disables all writes.
 	DryRun bool
 }
 

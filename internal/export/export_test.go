@@ -21,7 +21,7 @@ import (
 	"assetferry/sources/local"
 )
 
-// library fills a world with one of each kind, and gives the IDs of its assets by name.
+// library fills a world with assets of each kind, and returns their IDs by name.
 func library(w *world) map[string]string {
 	w.Helper()
 	public, private := w.category("Open", false), w.category("Secret", true)
@@ -42,7 +42,8 @@ func library(w *world) map[string]string {
 	return ids
 }
 
-// Everything is there with all that is known of it, and a second time nothing is fetched.
+// TestExport verifies that an export contains every asset with its metadata, and that a second
+// export downloads nothing.
 func TestExport(t *testing.T) {
 	w := newWorld(t)
 	ids := library(w)
@@ -90,14 +91,14 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// unopened is a library of which nothing may be opened.
+// unopened is a library whose contents must not be opened.
 type unopened struct{ Library }
 
 func (unopened) Open(context.Context, sources.Object, int64) (io.ReadCloser, error) {
 	return nil, errors.New("this was not to be opened")
 }
 
-// wantSidecar compares a sidecar without what differs each time.
+// wantSidecar compares a sidecar without the values that differ in each test.
 func (w *world) wantSidecar(got, want string) {
 	w.Helper()
 	plain := func(text string) (all map[string]any) {
@@ -212,7 +213,7 @@ func (g growing) Structure(ctx context.Context) ([]sources.Category, error) {
 	return all, err
 }
 
-// A faulty store fails at the n-th thing that is done with it, for good.
+// A faulty store fails permanently at its n-th operation.
 type faulty struct {
 	Store
 	left atomic.Int64
@@ -221,7 +222,7 @@ type faulty struct {
 var errBroken = errors.New("the disk is broken")
 
 func (f *faulty) Write(ctx context.Context, name, contentType string, size int64, content io.Reader) error {
-	if f.left.Add(-1) < 0 { // in the middle of it
+	if f.left.Add(-1) < 0 { // fail within the operation
 		return errors.Join(f.Store.Write(ctx, name, contentType, size, io.MultiReader(io.LimitReader(content, size/2), broken{})))
 	}
 	return f.Store.Write(ctx, name, contentType, size, content)
@@ -231,7 +232,8 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errBroken }
 
-// Wherever an export breaks off, what is there is whole, and the next one completes it.
+// TestBreaksOffAnywhere verifies that an interrupted export contains only complete files, and that
+// the next export completes it.
 func TestBreaksOffAnywhere(t *testing.T) {
 	w := newWorld(t)
 	library(w)

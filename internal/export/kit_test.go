@@ -42,7 +42,7 @@ func newWorld(tb testing.TB) *world {
 	tb.Helper()
 	var calls atomic.Int64
 	start := time.Now()
-	s := sandboxtest.Run(tb, sandbox.Options{Now: func() time.Time { // no two assets are of equal age
+	s := sandboxtest.Run(tb, sandbox.Options{Now: func() time.Time { // all times differ
 		return start.Add(time.Duration(calls.Add(1)) * time.Millisecond)
 	}})
 	minter, err := token.NewMinter(token.NewSecret(string(s.Environment.AccessKey)), token.Claims{Environment: s.Environment.ID})
@@ -111,7 +111,7 @@ func (r *recorder) add(o Outcome) {
 	r.outcomes[string(o.Key)] = o
 }
 
-// actions counts what was done.
+// actions counts the outcomes by action.
 func (r *recorder) actions() map[Action]int {
 	n := map[Action]int{}
 	for _, o := range r.outcomes {

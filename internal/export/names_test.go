@@ -121,8 +121,8 @@ func placed(keys ...string) (paths []string) {
 	return paths
 }
 
-// Paths stay apart where case and Unicode form make no difference, where a file and a folder
-// have one name, and where a file would be taken for a sidecar.
+// TestPlaces verifies that paths are unique without case and Unicode form, if a file and a folder
+// have the same name, and if a file has the name of a sidecar.
 func TestPlaces(t *testing.T) {
 	got := placed("A/Photo.jpg", "A/a/x.jpg", "A/b", "A/b/c.jpg", "A/caf\u0065\u0301", "A/caf\u00e9", "A/photo.jpg", "A/photo.jpg.json", "A/photo.xmp", "a/x.jpg", "assetferry-export.json/x.jpg")
 	want := []string{
@@ -135,7 +135,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// No asset has the name of a file that is not whole.
+// TestNoAssetIsADraft verifies that no asset gets the name of an incomplete file.
 func TestNoAssetIsADraft(t *testing.T) {
 	name := newDraft()
 	if got := placed("A/" + name)[0]; isDraft(strings.TrimPrefix(got, "A/")) {
@@ -158,7 +158,7 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// FuzzNames holds that no two files or folders ever get one path, whatever they are called.
+// FuzzNames verifies that two files or folders never get the same path, whatever their names.
 func FuzzNames(f *testing.F) {
 	f.Add("Photo.jpg", "photo.jpg", "photo.JPG.json", "x")
 	f.Add("a", "a/", "con", "%63on")

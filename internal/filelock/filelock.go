@@ -29,9 +29,9 @@ func Acquire(path string) (*Lock, error) {
 	return &Lock{f}, nil
 }
 
-// File is the locked file, for what its holder has to say.
+// File returns the locked file, so that its holder can write to it.
 func (l *Lock) File() *os.File { return l.f }
 
-// Release frees the lock. It may be called once. Closing alone would not do: a
-// child process that is about to start holds the open file, too, for an instant.
+// Release releases the lock. It may be called once. Closing the file would not suffice: a child
+// process that is being started also has the open file for an instant.
 func (l *Lock) Release() error { return errors.Join(unlock(l.f), l.f.Close()) }

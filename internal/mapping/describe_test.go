@@ -10,7 +10,7 @@ import (
 	"assetferry/internal/metadata"
 )
 
-// Each case is rules for the harbour, and what they make of it.
+// TestDescriptionByRules applies the rules of each case to the metadata of harbour.
 func TestDescriptionByRules(t *testing.T) {
 	for name, c := range map[string]struct{ rules, want string }{
 		"text":              {"- description: A picture", "A picture"},
@@ -93,7 +93,8 @@ rules:
 	}
 }
 
-// Where a rule has the last word on a place, what was found of it does not count as lost.
+// TestPlaceByARuleAlone verifies that a place in the metadata does not count as unmapped if a rule
+// sets the place.
 func TestPlaceByARuleAlone(t *testing.T) {
 	unmapped, err := mustMap(t, "rules:\n  - category: Press", Options{}).Unmapped(harbour())
 	if d := cmp.Diff([]string{"iptc.By-lineTitle"}, unmapped); d != "" || err != nil {
@@ -244,7 +245,8 @@ func TestChecksums(t *testing.T) {
 	}
 }
 
-// A custom attribute whose name means something else arrives under its name.
+// TestAttributeThatIsCalledLikeAWord verifies that a custom attribute with a reserved name keeps
+// its name.
 func TestAttributeThatIsCalledLikeAWord(t *testing.T) {
 	object := Object{Key: "a.jpg", Found: metadata.Found{metadata.FromStorage: {"attributes.category": {"mine"}, "attributes.tags": {"x"}, "category": {"Images"}, "tags": {"y"}}}}
 	said, _, err := mustMap(t, "rules: []", Options{}).Describe(object)
@@ -253,7 +255,7 @@ func TestAttributeThatIsCalledLikeAWord(t *testing.T) {
 	}
 }
 
-// Several goroutines may ask one mapping, each of an object of its own.
+// TestSeveralAsk verifies that several goroutines may use one mapping for different objects.
 func TestSeveralAsk(t *testing.T) {
 	m := mustMap(t, "rules: [{folder: '${ field(\"n\") }', description: '${ field(\"n\") }', when: 'size >= 0'}]", Options{})
 	var g sync.WaitGroup

@@ -11,8 +11,8 @@ import (
 	"assetferry/internal/strictyaml"
 )
 
-// FuzzTemplate holds that no text breaks anything: it is right, or wrong at a place within
-// it, and what is right gives the same text each time, or an error with a place.
+// FuzzTemplate verifies that any text is a valid template, or has an error at a place within it. A
+// valid one returns the same text each time, or an error with a place.
 func FuzzTemplate(f *testing.F) {
 	for _, seed := range []string{
 		"plain", "${ key }", "a ${ title } b ${ size }", "$${ key }", "${", "${ }", "${ \"}\" }", "${ date(created, \"YYYY\") }",

@@ -11,7 +11,7 @@ import (
 	"assetferry/internal/strictyaml"
 )
 
-// parse reads what stands under mapping: in a file.
+// parse parses the value of mapping: in a file.
 func parse(text string) (*Rules, error) {
 	f, err := strictyaml.Parse("assetferry.yaml", []byte("mapping:\n"+indented(text)))
 	if err != nil {

@@ -32,7 +32,7 @@ func (c *Capture) take(content []byte) []byte {
 		return content[skip:]
 	}
 	missing := c.next.want - len(c.got)
-	if len(c.got) == 0 && len(content) >= missing { // all of it is in content
+	if len(c.got) == 0 && len(content) >= missing { // content contains all of it
 		c.next = c.next.then(content[:missing])
 		return content[missing:]
 	}

@@ -7,7 +7,7 @@ import (
 	"assetferry/internal/tabular"
 )
 
-// Columns are what the fields of a CSV table mean.
+// columns maps the fields of a CSV table to metadata.
 type columns struct {
 	names []string
 	by    by

@@ -16,7 +16,7 @@ import (
 	"assetferry/internal/metadata/imagetest"
 )
 
-// sampleEXIF is the directory of a picture with what cameras and programs write.
+// sampleEXIF returns the EXIF directory of a usual image.
 func sampleEXIF(order binary.AppendByteOrder) []imagetest.Entry {
 	return []imagetest.Entry{
 		imagetest.ASCII(0x010e, "A quay\nat night  "),
@@ -90,7 +90,7 @@ func wantXMP() Fields {
 	}
 }
 
-// An embeddedCase is content, and what is in it.
+// An embeddedCase is an image and its expected metadata.
 type embeddedCase struct {
 	name    string
 	content []byte
@@ -350,8 +350,8 @@ func TestIPTCDates(t *testing.T) {
 	}
 }
 
-// FuzzEmbedded holds that nothing that is broken does any harm, and that content that
-// passes by gives the same as a file.
+// FuzzEmbedded verifies that damaged content causes no panic, and that a Capture returns the same
+// as random access.
 func FuzzEmbedded(f *testing.F) {
 	for _, test := range embeddedCases() {
 		f.Add(test.content, uint16(10))
@@ -371,7 +371,7 @@ func FuzzEmbedded(f *testing.F) {
 	})
 }
 
-// FuzzXMP holds that a packet is read, or is a mistake.
+// FuzzXMP verifies that any packet is read, or is an error.
 func FuzzXMP(f *testing.F) {
 	f.Add([]byte(sampleXMP))
 	f.Add([]byte("\xff\xfe<\x00a\x00/\x00>\x00"))

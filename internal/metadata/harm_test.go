@@ -9,7 +9,7 @@ import (
 	"assetferry/internal/metadata/imagetest"
 )
 
-// allocated is how many bytes f takes in all.
+// allocated returns the number of bytes that f allocates in total.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

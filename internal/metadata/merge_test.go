@@ -22,7 +22,7 @@ func TestMergeOfAField(t *testing.T) {
 		{"a", "b", "", "kept", "write", "conflict"}, // people emptied it
 		{"a", "b", "a", "write", "write", "write"},
 		{"a", "b", "c", "kept", "write", "conflict"},
-		{"a", "a", "", "", "write", ""}, // people emptied it, and nothing is new
+		{"a", "a", "", "", "write", ""}, // people emptied it, and the source has no change
 		{"a", "a", "b", "", "write", ""},
 		{"a", "a", "c", "", "write", ""},
 	} {
@@ -52,7 +52,7 @@ func attribute(value string) Metadata {
 	return Metadata{Attributes: map[string]string{"place": value}}.Normal()
 }
 
-// happens says what becomes of a field that may be written as the source has it.
+// happens returns the result for a field that may be written with the value of the source.
 func happens(m Merged, source, field string) string {
 	for outcome, is := range map[string]Merged{
 		"":         {},

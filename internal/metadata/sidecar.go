@@ -95,7 +95,7 @@ func (s *sidecar) say(path []string, value string) {
 	s.fields.known(name, value)
 }
 
-// isMeantOtherwise reports whether a name is not that of an attribute.
+// isMeantOtherwise reports whether a name is reserved, so that it is no attribute.
 func isMeantOtherwise(name string) bool {
 	switch name {
 	case "description", "alt", "tags", "old_url", "category", "folder", "name", "private":

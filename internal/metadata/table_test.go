@@ -57,7 +57,7 @@ func plain() Terms {
 	}
 }
 
-// said is the description among fields.
+// said returns the description among fields.
 func said(f Fields) string { return strings.Join(f["description"], "|") }
 
 // withTagsInOrder has tags in order.
@@ -146,7 +146,7 @@ func TestKeysInAnotherUnicodeForm(t *testing.T) {
 
 const long1MiB = "the row that begins here is longer than 1 MiB; check for a missing quote"
 
-// mistakesIn opens a table that has some, whether or not it says something besides.
+// mistakesIn opens a table and returns its mistakes.
 func mistakesIn(t *testing.T, path string) *tabular.Mistakes {
 	t.Helper()
 	table, err := OpenTable(path, plain())
@@ -171,7 +171,7 @@ func TestMistakes(t *testing.T) {
 	long := strings.Repeat("ä", MaxDescription+1)
 	for _, test := range []struct {
 		name, content string
-		want          []string // as line:column: what
+		want          []string // as line:column: message
 	}{
 		{"empty.csv", "", []string{"1:1: the table is empty; it begins with a header"}},
 		{"no-key.csv", "name,description\na,b\n", []string{"1:1: the header needs a column key, old_url or sha256"}},
@@ -247,7 +247,7 @@ func TestManyMistakesAreCounted(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("key,description\n")
 	for range 3000 {
-		b.WriteString("a.jpg,x\n,\n,y\n") // the second is a row of nothing
+		b.WriteString("a.jpg,x\n,\n,y\n") // the second row is empty
 	}
 	wrong := mistakesIn(t, write(t, "t.csv", b.String()))
 	if wrong.Total != 3000+2999 || len(wrong.First) != tabular.MaxReported || wrong.First[0].Line != 4 || wrong.First[1].Line != 5 {
@@ -303,7 +303,7 @@ func TestATableThatIsWrittenTo(t *testing.T) {
 	}
 }
 
-// A broken file fails after so many reads.
+// A broken file fails after a number of reads.
 type broken struct {
 	io.ReaderAt
 	left int
@@ -462,7 +462,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// The index of a million rows must fit where little else does.
+// TestAMillionRowsTakeLittleMemory verifies that the index of a million rows needs little memory.
 func TestAMillionRowsTakeLittleMemory(t *testing.T) {
 	const rows, most = 1_000_000, 20 << 20
 	var x index
@@ -476,8 +476,8 @@ func TestAMillionRowsTakeLittleMemory(t *testing.T) {
 	runtime.KeepAlive(&x)
 }
 
-// The key may have another name, and be written as a path; what a description may have is up
-// to who sends it.
+// TestTableOfAnotherProgram verifies that the column of the key may have another name and contain
+// paths.
 func TestTableOfAnotherProgram(t *testing.T) {
 	long := strings.Repeat("ä", MaxDescription+1)
 	path := write(t, "export.csv", "assetPath,description\n/content/a.jpg,"+long+"\n")
@@ -508,7 +508,7 @@ func checksumOf(tb testing.TB, text string) []byte {
 	return checksum
 }
 
-// Objects are known by their keys, by old URLs, or by their contents.
+// TestWhatObjectsAreKnownBy verifies that rows are found by key, by old URL, and by checksum.
 func TestWhatObjectsAreKnownBy(t *testing.T) {
 	for name, content := range map[string]string{
 		"old_url.csv": "Old URL,Alt Text\n/a/b.jpg,A quay\n/given,Given\n",

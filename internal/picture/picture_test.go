@@ -25,7 +25,7 @@ import (
 	"assetferry/internal/metadata/imagetest"
 )
 
-// corners is a picture whose quarters are red, green (right), blue (below) and white.
+// corners returns an image whose quarters are red, green (right), blue (below) and white.
 func corners(width, height int) *image.NRGBA {
 	m := image.NewNRGBA(image.Rect(0, 0, width, height))
 	for y := range height {
@@ -106,7 +106,7 @@ func animated(t testing.TB, m image.Image) []byte {
 	return animation(m.Bounds().Size(), chunk(still, "VP8L"))
 }
 
-// animation is one whose frames are all the same, of a size.
+// animation returns an animated WebP that repeats a frame.
 func animation(size image.Point, frame []byte) []byte {
 	const animated = 0x02
 	place := slices.Concat(make([]byte, 6), int24(size.X-1), int24(size.Y-1), int24(100), []byte{0})
@@ -114,7 +114,7 @@ func animation(size image.Point, frame []byte) []byte {
 	return webpOf(size.Mul(2), animated, imagetest.RIFF("ANIM", make([]byte, 6)), frame, frame)
 }
 
-// webpOf is an extended WebP.
+// webpOf returns an extended WebP.
 func webpOf(size image.Point, flags byte, chunks ...[]byte) []byte {
 	head := slices.Concat([]byte{flags, 0, 0, 0}, int24(size.X-1), int24(size.Y-1))
 	return imagetest.RIFF("RIFF", slices.Concat([]byte("WEBP"), imagetest.RIFF("VP8X", head), slices.Concat(chunks...)))
@@ -190,7 +190,7 @@ func TestFitRotatesAsEXIFSays(t *testing.T) {
 		0: "RGBW", 1: "RGBW", 2: "GRWB", 3: "WBGR", 4: "BWRG", 5: "RBGW", 6: "BRWG", 7: "WGBR", 8: "GWRB", 9: "RGBW",
 	} {
 		for _, format := range []string{"jpeg", "png", "webp"} {
-			for _, side := range []int{1000, 30} { // as it is, and made smaller
+			for _, side := range []int{1000, 30} { // original size, and reduced
 				p, err := Fit(t.Context(), orientated(t, format, corners(60, 40), orientation), Limits{Side: side})
 				if err != nil {
 					t.Errorf("%d in %s: %v", orientation, format, err)
@@ -268,7 +268,7 @@ func TestFitLeavesNothingOfTheOriginalBehind(t *testing.T) {
 	}
 }
 
-// noise is a picture that no format compresses well.
+// noise returns an image that no format compresses well.
 func noise(width, height int, opaque bool) *image.NRGBA {
 	m := image.NewNRGBA(image.Rect(0, 0, width, height))
 	random := rand.New(rand.NewPCG(1, 2))

@@ -67,7 +67,7 @@ func (s *scene) plan() {
 	must(s, s.store.Decided(s.Context(), s.run.Num, s.items))
 }
 
-// probe looks into the objects of a source, which is that of the scene in some guise.
+// probe examines the objects of a source, which wraps that of the scene.
 func (s *scene) probe(source sources.Source) (found []Finding, objects, bytes int64) {
 	s.Helper()
 	p := NewProbe(source, s.store, 0.01) // of 100 x 100
@@ -189,7 +189,7 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errors.New("the disk is broken") }
 
-// An interrupt ends a probe with its cause.
+// TestProbeInterrupted verifies that an interrupted probe returns the cause.
 func TestProbeInterrupted(t *testing.T) {
 	s := newScene(t)
 	for n := range 100 {
@@ -215,7 +215,7 @@ func TestProbeInterrupted(t *testing.T) {
 	}
 }
 
-// Only what would be sent is looked into.
+// TestProbeReadsNoMore verifies that only objects to upload are examined.
 func TestProbeReadsNoMore(t *testing.T) {
 	s := newScene(t)
 	s.put("photo.jpg", []byte("not an image"))

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// write makes a file with permissions, whatever the umask is.
+// write creates a file with permissions that do not depend on the umask.
 func write(t *testing.T, path, text string, mode os.FileMode) string {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

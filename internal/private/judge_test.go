@@ -26,7 +26,7 @@ func refused(t *testing.T, err error, want string) {
 	}
 }
 
-// A folder is good if only its owner and root can rename files in it.
+// TestFolders verifies that a folder is accepted if only its owner and root can rename files in it.
 func TestFolders(t *testing.T) {
 	alice := Account{User: 1000, Group: 1000}
 	for name, c := range map[string]struct {

@@ -13,13 +13,13 @@ import (
 	"testing"
 )
 
-// jwt is made up, and has the form of a token.
+// jwt is an invented token in the usual form.
 const jwt = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJhdWQiOiI5ZDFlN2M0MGFiMjVmNjM4YzBkNyIsInN1YiI6ImFzc2V0ZmVycnkifQ.k5Yx-3Qp_Lr8Zt0vWnUe7JdHbMfGsRa1CiXoKq2TyPw"
 
 const accessKey = "Xk3vQ9pLw7ZtR2mNc8HsYb4JdFg6TqAe"
 
-// shows reports whether a text shows eight characters of a secret in a row, whatever white space
-// is between them.
+// shows reports whether a text shows eight consecutive characters of a secret, ignoring white
+// space.
 func shows(text, secret string) string { return showsRow(text, secret, run) }
 
 // showsRow is shows for a number of consecutive characters.
@@ -243,7 +243,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// unescaped is a text as the redactor reads it.
+// unescaped returns a text as the redactor reads it.
 func unescaped(text string) string {
 	w := walker{index: newRedactor().current.Load(), text: text}
 	var b strings.Builder

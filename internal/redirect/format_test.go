@@ -168,8 +168,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestTSVEscapesFormulas holds that no spreadsheet takes a URL for a formula, and that the reader of
-// maps has it back as it was.
+// TestTSVEscapesFormulas verifies that spreadsheets take no URL for a formula, and that the reader
+// of maps returns the original.
 func TestTSVEscapesFormulas(t *testing.T) {
 	var b strings.Builder
 	w, err := New("tsv", &b, nil)

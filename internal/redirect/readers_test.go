@@ -14,7 +14,8 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// FuzzTSV holds that each line has two URLs whatever the service answers, guarded or not.
+// FuzzTSV verifies that each line has two URLs whatever the service answers, with and without
+// escapes for formulas.
 func FuzzTSV(f *testing.F) {
 	for _, key := range oldurltest.Hostile() {
 		f.Add(key, "https://a.example/"+key)
@@ -149,7 +150,7 @@ func FuzzApache(f *testing.F) {
 	})
 }
 
-// FuzzSQL holds that a text is one to every dialect: with quotes in pairs and without
+// FuzzSQL verifies that a text is a literal in every dialect: quotes are doubled, and there are no
 // backslashes.
 func FuzzSQL(f *testing.F) {
 	for _, key := range oldurltest.Hostile() {
@@ -168,7 +169,7 @@ func FuzzSQL(f *testing.F) {
 	})
 }
 
-// SQLite reads the statements, more than one batch of them.
+// TestSQL verifies that SQLite accepts the statements, in more than one batch.
 func TestSQL(t *testing.T) {
 	want := map[string]string{}
 	var rows []Row

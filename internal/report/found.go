@@ -14,7 +14,7 @@ import (
 
 const (
 	listedFields = 1000 // unmapped fields in a report
-	shownFields  = 20   // of these, in the text form
+	shownFields  = 20   // of them, in text
 )
 
 // Found is what a run found in objects and did not copy to their assets as it is: warnings,

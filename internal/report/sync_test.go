@@ -46,7 +46,7 @@ type wish struct {
 	key         string
 	action      state.Action
 	reason      migrate.Reason
-	ends        state.ItemState // done unless it says otherwise
+	ends        state.ItemState // done by default
 	deleted     bool            // at the source
 	previousKey string
 }

@@ -29,9 +29,9 @@ type EndpointOptions struct {
 	Now       func() time.Time  // nil means time.Now
 }
 
-// An Endpoint is a URL that returns a token, as an application has one for its
-// editors. The URL may hold a secret, so no more than its origin is ever shown. Nothing
-// else is sent there: no credentials, and no redirect is followed.
+// An Endpoint is a URL that returns a token, as applications have one for their editors. The URL
+// may contain a secret, so only its origin is shown. Requests contain no credentials, and redirects
+// are not followed.
 type Endpoint struct {
 	url       Secret
 	origin    string
@@ -88,7 +88,7 @@ func (e *Endpoint) Invalidate() { e.held.forget() }
 type EndpointError struct {
 	Origin string // of the URL
 	Status int    // of the answer; 0 if there is none
-	Err    error  // nil if the endpoint just said no
+	Err    error  // nil if the endpoint only refused
 	class  retry.Class
 }
 
