@@ -34,7 +34,7 @@ const (
 	ConditionMetadataEdited
 )
 
-// Existing describes the assets in the place of an object that are not in the state database.
+// Existing lists the assets in the place of an object that are not in the state database.
 type Existing int
 
 // The results: no asset, an asset with identical content (or the same size, if the rules accept

@@ -75,7 +75,7 @@ func (t *Tree) Child(ctx context.Context, l Level, name string) (string, error) 
 	return names[norm.NFC.String(name)], nil
 }
 
-// children returns the folders of a level by name. Of several with the same name, it returns the
+// children returns the folders of a level by name. If several have the same name, it returns the
 // oldest.
 func (t *Tree) children(ctx context.Context, l Level) (map[string]string, error) {
 	t.mu.Lock()

@@ -50,8 +50,8 @@ func restores(i state.Item) bool {
 }
 
 // detachAll turns all aliases of an owner into new objects, and deletes the aliases from the state
-// database. Whatever happens to them in this run, the next one must not take them for uploaded. One
-// of them may be an heir, whose item is given.
+// database, so that the next run does not take them for uploaded. One of them may be an heir, whose
+// item is given.
 func (l *changedOwners) detachAll(ctx context.Context, owner sources.Key, heir *state.Item) error {
 	p, some := detachment{planning: l.planning, decisions: l.decisions, decider: l.decider}, false
 	for a, err := range l.State.AliasesOf(ctx, l.run.Pair.ID, owner) {
