@@ -55,7 +55,7 @@ const failedItems = `state IN ('failed', 'retries_exhausted', 'changed', 'confli
 // A LongFailure is a failed item of a run, and since when its object fails.
 type LongFailure struct {
 	ItemStatus
-	Since time.Time // zero where that is not known
+	Since time.Time // zero if unknown
 	Runs  int       // one after the other; 0 if that is not counted
 	Error string
 }

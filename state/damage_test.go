@@ -82,8 +82,8 @@ func frozen(t *testing.T, path string) (there string) {
 	return there
 }
 
-// outcome opens a state database that something happened to. It works and has everything,
-// or it is refused for a reason that users are informed the remedy of.
+// outcome opens a damaged state database. It must work and be complete, or be refused with a reason
+// that has a remedy.
 func outcome(t *testing.T, path string, writes int) string {
 	t.Helper()
 	s, err := Open(t.Context(), path)

@@ -88,7 +88,7 @@ func undoRename(ctx context.Context, tx *sql.Tx, pair, undo int64, keys string, 
 	return nil
 }
 
-// A renaming is an object that gets its previous key again.
+// A renaming restores the previous key of an object.
 type renaming struct {
 	tx       *sql.Tx
 	pair     int64

@@ -67,7 +67,7 @@ func TestFormerKeys(t *testing.T) {
 		{[][2]string{{"b", "c"}, {"x", "y"}}, map[string]string{"a": "c", "b": "c", "x": "y"}},
 		{[][2]string{{"", "a"}}, map[string]string{"a": "c", "b": "c", "x": "y"}}, // the new a hides it
 		{[][2]string{{"a", "d"}}, map[string]string{"a": "d", "b": "c", "x": "y"}},
-		{[][2]string{{"c", "b"}}, map[string]string{"a": "d", "c": "b", "x": "y"}}, // back where it was
+		{[][2]string{{"c", "b"}}, map[string]string{"a": "d", "c": "b", "x": "y"}}, // restored to its previous key
 		{[][2]string{{"b", "a"}}, map[string]string{"a": "d", "b": "a", "c": "a", "x": "y"}},
 	} {
 		runs = append(runs, j.moves(step.moves...))

@@ -25,7 +25,7 @@ func (s *Store) SetHook(h Hook) {
 	s.hook.Store(&h)
 }
 
-// A hook is where the Hook of a store is, if it has one.
+// A hook contains the Hook of a store, if there is one.
 type hook struct{ atomic.Pointer[Hook] }
 
 func (h *hook) ask(op string, done bool) error {

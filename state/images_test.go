@@ -135,8 +135,8 @@ func TestAssetURLs(t *testing.T) {
 	}
 }
 
-// BenchmarkImages records items with and without images, and shows how much larger
-// that makes the state database.
+// BenchmarkImages records items with and without images, and reports the difference in the size of
+// the state database.
 func BenchmarkImages(b *testing.B) {
 	const batch, batches = 128, 40
 	for name, images := range map[string]map[string]string{"none": nil, "typical": imagesOf(photoURL, 1920)} {

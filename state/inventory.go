@@ -77,7 +77,7 @@ func (s *Store) EntriesAt(ctx context.Context, scope Scope, slots []int64) ([]En
 // A Container directly holds assets: a folder, or a category if Folder is empty.
 type Container struct{ Category, Folder string }
 
-// Containers lists where the assets of a pair are.
+// Containers lists the containers of the assets of a pair.
 func (s *Store) Containers(ctx context.Context, pair int64) ([]Container, error) {
 	return query(ctx, s.r, "list containers", func(rows *sql.Rows) (c Container, err error) {
 		return c, rows.Scan(&c.Category, &c.Folder)

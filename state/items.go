@@ -81,9 +81,9 @@ type Page struct {
 	Cursor          sources.Key // the last key seen
 	Unchanged       int64       // objects that need no staging
 	UnchangedBytes  int64
-	Sidecars        []Sidecar     // that are new, not as they were, or not there any more
+	Sidecars        []Sidecar     // new, changed, or not listed any more
 	DroppedSidecars []sources.Key // keys of sidecars to forget
-	DroppedAliases  []sources.Key // keys of aliases that are not there any more
+	DroppedAliases  []sources.Key // keys of aliases that are not listed any more
 	Done            bool          // the listing is complete
 }
 
@@ -249,7 +249,7 @@ var (
 	itemColumns = itemTable.Reads()
 )
 
-// fill makes a row of an item that an event leads to.
+// fill fills the row of an item after an event.
 func (r *itemRow) fill(ctx context.Context, on event, i Item, common *bases) (err error) {
 	if err := on.leadsTo(i.State); err != nil {
 		return fmt.Errorf("%s: %w", i.Key, err)

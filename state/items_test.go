@@ -421,7 +421,7 @@ func TestStructure(t *testing.T) {
 	if !ours("made") || ours("") {
 		t.Error("a pair does not notice that another puts something beside")
 	}
-	must(t, s.SaveFolder(ctx, "d", "c", "made", "3")) // a user has made it again
+	must(t, s.SaveFolder(ctx, "d", "c", "made", "3")) // a user has created it again
 	if ours("made") {
 		t.Error("a folder of somebody else is taken for ours")
 	}

@@ -43,7 +43,7 @@ func newStore(tb testing.TB) *Store {
 	return open(tb, filepath.Join(tb.TempDir(), "state.db"))
 }
 
-// A journey is a state database with a run that is taken through its life.
+// A journey is a state database with a run, and methods to bring the run into each state.
 type journey struct {
 	testing.TB
 	*Store

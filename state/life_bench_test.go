@@ -24,7 +24,7 @@ const (
 	lifeURL         = "https://assets.example.com"
 )
 
-// lifeBatch is how many items a run takes, and records, at a time when it is fast.
+// lifeBatch is the number of items that a fast run takes, and records, at a time.
 const lifeBatch = 128
 
 // BenchmarkLife measures a migration from the listing to the receipts. Keys, version tags, IDs and

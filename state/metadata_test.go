@@ -76,8 +76,8 @@ func TestDescriptionWithoutReceipt(t *testing.T) {
 	}
 }
 
-// BenchmarkDescriptions records items with and without something kept with them, and
-// shows how much larger that makes the state database.
+// BenchmarkDescriptions records items with and without storage metadata, and reports the difference
+// in the size of the state database.
 func BenchmarkDescriptions(b *testing.B) {
 	const batch, batches = 128, 40
 	for name, d := range map[string]Description{"none": {}, "type": {ContentType: "image/jpeg"}, "typical": typical} {
@@ -167,7 +167,7 @@ func (j *journey) begin(command string) {
 	must(j, err)
 }
 
-// carryOut has the run do something with an object, with an outcome.
+// carryOut makes the run apply an action to an object, with an outcome.
 func (j *journey) carryOut(action Action, key string, o Outcome) {
 	j.Helper()
 	j.stage(key)

@@ -95,7 +95,7 @@ func TestFilesThatAreNoStateDatabase(t *testing.T) {
 	}
 }
 
-// madeWith makes a state database with another version of the schema.
+// madeWith creates a state database with another version of the schema.
 func madeWith(version int) func(t *testing.T, path string) {
 	return func(t *testing.T, path string) {
 		s, err := Open(t.Context(), path)
@@ -202,7 +202,7 @@ func TestReadWhileOwned(t *testing.T) {
 	}
 }
 
-// writes are all methods that change something.
+// writes returns all methods that write.
 func (j *journey) writes() map[string]func(*Store) error {
 	ctx, run, pair := j.Context(), j.run.Num, j.pair.ID
 	return map[string]func(*Store) error{

@@ -59,7 +59,7 @@ func (s *Store) takeOwnership(ctx context.Context, fresh, takeover bool) error {
 		return nil
 	}
 	steps := []func() error{note, own}
-	if takeover { // the mark and the sums stay until the damage is handled
+	if takeover { // the mark and the page checksums stay until the damage is handled
 		steps = []func() error{own, func() error { return pagesums.Drop(s.path) }, note}
 	}
 	for _, step := range steps {

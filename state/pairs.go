@@ -11,7 +11,7 @@ type Pair struct {
 	ID          int64
 	Source      string
 	Destination string
-	URL         string  // where the destination was last reached; only noted
+	URL         string  // the last URL of the destination, for information only
 	Purpose     Purpose // see SavePurpose; only read
 }
 

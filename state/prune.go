@@ -9,7 +9,7 @@ import (
 
 // Pruned counts pruned, or prunable, rows.
 type Pruned struct {
-	Runs          int64 // that lose their items; their totals stay
+	Runs          int64 // runs whose items are deleted; their totals stay
 	Plans         int64 // superseded plans, which are deleted completely
 	Items         int64
 	Verifications int64 // but for the last one of each pair

@@ -29,7 +29,7 @@ type Receipt struct {
 	Modified time.Time
 	// MetadataPending says that the metadata of the asset is not written completely; only read.
 	MetadataPending bool
-	Run             int64 // that made or adopted it; only read
+	Run             int64 // the run that created or adopted it; only read
 	// Description is the storage metadata of the object, nil if there is none; only written, see
 	// Store.Description.
 	Description *Description

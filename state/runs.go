@@ -43,7 +43,7 @@ type Run struct {
 	Undoes         int64 // number of the run that this one undoes; 0 if it is no undo
 	StartedAt      time.Time
 	ListedAt       time.Time // when the listing began
-	FinishedAt     time.Time // zero until then
+	FinishedAt     time.Time // zero if unfinished
 	StartedBy      string    // the account that started it, from OSAccount
 	Approver       Approver  // see Approve; zero if none was named
 	ApprovedAt     time.Time

@@ -143,7 +143,7 @@ func (s *Store) SidecarsAmong(ctx context.Context, pair int64, folded []string) 
 type SidecarOwner struct {
 	Key     sources.Key
 	Arrived bool
-	Run     int64  // that made its asset, or described it last
+	Run     int64  // the run that created its asset, or last updated its metadata
 	Action  Action // of its item; empty if there is none, or it is not decided yet
 }
 

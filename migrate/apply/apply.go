@@ -61,7 +61,7 @@ type Applier struct {
 	sizes       sizes
 }
 
-// New makes an applier with the usual settings.
+// New returns an Applier with the default settings.
 func New(d migrate.Deps, w migrate.Writer) *Applier {
 	return &Applier{
 		Collector: collect.New(d), Write: w, Concurrency: migrate.DefaultConcurrency,
@@ -147,9 +147,9 @@ func (a *Applier) load(ctx context.Context, run state.Run) (err error) {
 	return nil
 }
 
-// loadInterrupted returns the items that a former process left unconfirmed. Items that are changed
-// many per request are not among them: they are checked here, because the run may still be
-// superseded, and planned again if they were not carried out. Repeating them is safe.
+// loadInterrupted returns the items that an earlier process left unconfirmed, except those that are
+// changed in batches. Those are checked here, because the run may still be superseded, and are
+// planned again if the change has no effect yet. Repeating such a change is safe.
 func (a *Applier) loadInterrupted(ctx context.Context) (s *structure, unconfirmed []state.Item, err error) {
 	interrupted, err := a.State.Interrupted(ctx, a.run.Num)
 	if err != nil {

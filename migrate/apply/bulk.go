@@ -24,8 +24,8 @@ type Method interface {
 	// Kind returns the kind of its items.
 	Kind() state.Kind
 	// Ask requests the change of a batch of assets and returns the outcomes. An error with outcomes
-	// for only some items means that there is no usable answer about the others. If Ask takes
-	// several requests, and one may have been carried out by then, the cause is [Begun].
+	// for only some items means that there is no usable answer about the others. If Ask makes
+	// several requests, and one may have taken effect already, the cause is [Begun].
 	Ask(ctx context.Context, batch []state.Item) (outcomes []state.Outcome, cause error)
 	// Look checks whether the asset of an item is as Ask would leave it. If it is not, the outcome
 	// has no state. An error while finishing the work that Ask had started is [Begun].
@@ -90,10 +90,10 @@ func (b *Bulk) shouldStop(ctx context.Context) error {
 	}
 }
 
-// Resolve checks items that a former process had in hand, so that none is in flight any more. Items
-// that are not done are planned again, also if the service does not answer: the next attempt shows
-// the error. So are items that were begun and cannot be finished: they must not keep every later
-// run from starting.
+// Resolve checks items that an earlier process was changing, so that none is in progress.
+// Unfinished items are planned again, also if the service does not answer: the next attempt shows
+// the error. Items that were started and cannot be finished are planned again, too, because they
+// must not prevent every later run from starting.
 func (b *Bulk) Resolve(ctx context.Context, items []state.Item) error {
 	var again []state.Item
 	for {
@@ -256,7 +256,7 @@ func Failure(i state.Item, why error) state.Outcome {
 	return state.Outcome{Key: i.Key, State: state.ItemFailed, Class: string(class), Error: why.Error()}
 }
 
-// pauses waits before another attempt after a failure that may pass, as long as the run may wait.
+// pauses waits before another attempt after a temporary failure, if the run may wait.
 func (b *Bulk) pauses(ctx context.Context, began time.Time, tries int, cause error) bool {
 	class, asked := retry.Classify(cause)
 	if !class.Repeatable() || b.shouldStop(ctx) != nil || len(b.RetryPauses) == 0 {
@@ -272,9 +272,9 @@ func (b *Bulk) pauses(ctx context.Context, began time.Time, tries int, cause err
 	return retry.Sleep(retry.WithDrain(ctx, b.Stop), pause) == nil
 }
 
-// giveUp ends the run in the middle of a batch whose request may have been carried out: the
-// destination is checked, and items without an answer stay unconfirmed. A request that was refused
-// for the whole run did nothing, unless it was not the first one.
+// giveUp ends the run during a batch whose request may have taken effect: the destination is
+// checked, and items without an answer stay unconfirmed. If a request was refused for the whole
+// run, it had no effect, unless it was not the first one.
 func (b *Bulk) giveUp(ctx context.Context, batch []state.Item, cause error, tries int) error {
 	why := b.why(ctx, batch, cause)
 	if migrate.HasClass(cause, retry.Fatal) && tries == 1 && !hasBegun(cause) {

@@ -37,9 +37,9 @@ const (
 // A finding is the result of a check of an unconfirmed item.
 type finding struct {
 	pending
-	final   bool           // an upload that is not there by now will not appear
+	final   bool           // an upload that is not visible now will not appear
 	later   bool           // unknown until the whole container has been listed
-	receipt *state.Receipt // the asset that was made, if it is there
+	receipt *state.Receipt // the created asset, if it exists
 	extra   []string       // further assets that look the same
 	remark  string         // remark on a successful item
 	refused string         // the reason why it has another name

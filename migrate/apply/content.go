@@ -46,13 +46,13 @@ type prepared struct {
 	content   *content
 }
 
-// prepare finds or makes the place of an item that will be sent and opens its object.
+// prepare finds or creates the place of an item to upload and opens its object.
 func (a *Applier) prepare(ctx context.Context, s *structure, i state.Item) prepared {
 	p := prepared{content: &content{Applier: a, ctx: ctx, item: i}}
 	if wasSent(i) || i.Action == state.Adopt {
 		return p
 	}
-	if i.Action == state.Replace { // it stays where it is
+	if i.Action == state.Replace { // the asset keeps its place
 		p.content.openAhead()
 		return p
 	}

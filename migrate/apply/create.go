@@ -15,7 +15,7 @@ import (
 	"assetferry/state"
 )
 
-// creation is how a category or a folder is found and made.
+// A creation defines how a category or a folder is found and created.
 type creation struct {
 	look   func() (id string, err error) // "" if it is not there
 	forget func()                        // discards cached answers

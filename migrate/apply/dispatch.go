@@ -13,7 +13,7 @@ import (
 	"assetferry/state"
 )
 
-// lookEvery is how often the dispatcher sees whether anything is due.
+// lookEvery is how often the dispatcher checks whether an item is due.
 const lookEvery = 100 * time.Millisecond
 
 // A dispatcher hands items to the workers and is the only one that writes their
@@ -26,7 +26,7 @@ type dispatcher struct {
 	confirmed chan []finding
 	committed chan commit
 
-	queue         []state.Item // taken, not handed out yet
+	queue         []state.Item // taken, and not yet given to a worker
 	cursor        sources.Key  // the last key taken
 	exhausted     bool         // no planned items are left after the cursor
 	inHand        int          // items that workers have
@@ -38,10 +38,10 @@ type dispatcher struct {
 	reportedAt    time.Time
 	unknown       int                 // unconfirmed items that could not be found out about
 	fresh         int                 // unconfirmed items that arose in this process and are not resolved
-	sends         map[sources.Key]int // how often an item was sent, of those that left no trace
+	sends         map[sources.Key]int // how often an item was sent without a result
 
 	gathered   commit    // for the next write
-	committing bool      // something else is being written
+	committing bool      // a commit is being written
 	began      time.Time // when that was begun last
 
 	nextDue time.Time // of the items scheduled for retry for another attempt; zero if none does

@@ -12,9 +12,9 @@ import (
 	"assetferry/state"
 )
 
-// An asset whose modification time is later than our last change was changed by users. When we
-// change such an asset without giving it new content, its recorded time stays the former one.
-// Otherwise our change would hide theirs from later runs.
+// An asset whose modification time is later than our last change was changed by users. If we change
+// such an asset without new content, its recorded time does not change. Otherwise our change would
+// hide theirs from later runs.
 
 // leftBefore returns the time of our last change of an asset that a user has changed since; zero if
 // none has.

@@ -138,7 +138,7 @@ func (a *Applier) adopt(ctx context.Context, i state.Item) (assets.Asset, error)
 func (a *Applier) upload(ctx context.Context, c migrate.Container, i state.Item, content *content) (assets.Asset, sending, error) {
 	u := assets.Upload{CategoryID: c.Category, FolderID: c.Folder, Filename: i.Name, Size: i.Size, Open: content.open}
 	if c.Folder != "" {
-		u.CategoryID = "" // the service takes the one or the other
+		u.CategoryID = "" // the service accepts only one of them
 	}
 	asset, err := a.Write.Upload(ctx, u)
 	sent, n := content.sent()
@@ -212,14 +212,14 @@ func judge(ctx context.Context, i state.Item, err error) result {
 	_, other := errors.AsType[*ReceiptError](err)
 	body := isBodyError(err)
 	if e, ok := errors.AsType[*sources.Error](err); ok && body {
-		r.outcome.Error = e.Op + ": " + e.Err.Error() // the error is at the source, and its key is known to readers
+		r.outcome.Error = e.Op + ": " + e.Err.Error() // the error is at the source, and readers see the key anyway
 	}
 	switch {
 	case other: // whatever the error, it was uploaded
 	case errors.Is(err, assets.ErrUnconfirmed):
 		r.outcome.State = state.ItemUnconfirmed
 		r.answer = answered(err)
-		if class == retry.Fatal { // something else went wrong as well
+		if class == retry.Fatal { // another operation failed, too
 			r.fatal = err
 		}
 	case ctx.Err() != nil, errors.Is(err, retry.ErrDraining):

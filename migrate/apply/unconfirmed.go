@@ -22,7 +22,7 @@ type pending struct {
 	item   state.Item
 	due    time.Time
 	looked bool
-	unseen bool // it was due, and only that is left to be done
+	unseen bool // it is due, and only a complete listing is left to do
 	fresh  bool // it arose in this process
 	failed int  // failed checks in a row
 }
@@ -34,7 +34,7 @@ const maxLooks = 3
 // may have taken long since its intent.
 func (d *dispatcher) pending(i state.Item, due time.Time, fresh bool) {
 	if i.Action == state.Adopt {
-		due = clock.Now() // it was not going to change anything
+		due = clock.Now() // it changes nothing at the destination
 	}
 	d.unconfirmed = append(d.unconfirmed, pending{item: i, due: due, fresh: fresh})
 	d.unconfirmedOf.add(i, 1)
@@ -112,7 +112,7 @@ func (d *dispatcher) reportUnconfirmed() {
 	why := ""
 	for _, q := range d.unconfirmed {
 		if !q.looked {
-			return // most are there by then
+			return // most assets are visible by then
 		}
 		if q.due.After(until) {
 			until, why = q.due, q.item.Error

@@ -58,8 +58,8 @@ func HasForeignAttributes(said metadata.Metadata, a assets.Asset) bool {
 	return !maps.Equal(attributes, said.Attributes)
 }
 
-// ChangedLater reports whether an asset was changed after we left it, by the clock of the
-// service alone.
+// ChangedLater reports whether an asset was changed after our last change, by the clock of the
+// service.
 func ChangedLater(r state.Receipt, a assets.Asset) bool {
 	left := LastChangeByUs(r, a)
 	if left.IsZero() || a.LastModifiedAt.IsZero() {
@@ -72,8 +72,8 @@ func ChangedLater(r state.Receipt, a assets.Asset) bool {
 	return a.LastModifiedAt.After(left.Add(slack))
 }
 
-// LastChangeByUs returns when we changed an asset last, by the clock of the service; zero if that
-// is not known.
+// LastChangeByUs returns the time of our last change of an asset, by the clock of the service, or
+// zero if it is unknown.
 func LastChangeByUs(r state.Receipt, a assets.Asset) time.Time {
 	if r.Modified.IsZero() && migrate.ProvenanceOf(a) == "" { // the provenance was not written either
 		return a.UploadedAt

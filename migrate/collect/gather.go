@@ -102,8 +102,8 @@ func (d Collector) AddEmbedded(ctx context.Context, o sources.Object, g Findings
 	return g, nil
 }
 
-// IsUnreadableForGood reports whether an object is another one by now, or cannot be read at any other
-// time either.
+// IsUnreadableForGood reports whether an object has changed, or cannot be read in a later run
+// either.
 func IsUnreadableForGood(err error) bool {
 	return IsChangedOrDeleted(err) || migrate.HasClass(err, retry.Permanent)
 }

@@ -28,7 +28,7 @@ type FormerAsset struct {
 	Tags        []string          `json:"tags"`
 	Attributes  assets.Attributes `json:"attributes"`
 	Modified    time.Time         `json:"modified,omitzero"` // by the service's account
-	Left        time.Time         `json:"left,omitzero"`     // when we left it, if a user had changed it since
+	Left        time.Time         `json:"left,omitzero"`     // the time of our last change, if a user had changed it since
 	Revision    string            `json:"revision,omitzero"` // before the run, if that may be a user edit
 }
 
@@ -87,11 +87,11 @@ func (t AssetHistory) WasEdited() bool {
 	return t.Previous.Size != t.BeforeRun.Size || !t.BeforeRun.Modified.IsZero() && t.Previous.Modified.After(t.BeforeRun.Modified.Add(TimeTolerance))
 }
 
-// IsSwapped reports whether another asset stands for the object since the run: the service
-// refused to replace the content of the one that it had.
+// IsSwapped reports whether the object has another asset since the run: the service refused to
+// replace the content of the previous one.
 func (t AssetHistory) IsSwapped() bool { return t.Now.Asset != t.BeforeRun.Asset }
 
-// FormerPlace returns where the asset was before.
+// FormerPlace returns the previous container of the asset.
 func (t AssetHistory) FormerPlace() migrate.Container {
 	return migrate.Container{Category: t.Previous.Category, Folder: t.Previous.Folder}
 }

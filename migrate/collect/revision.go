@@ -50,7 +50,7 @@ func RevisionsOfSize(ctx context.Context, d migrate.Reader, asset string, size i
 }
 
 // RevisionWith returns the ID of the first of some revisions whose content has a SHA-256 checksum.
-// Without one it fails with a [RestoreError]. It reads each until then.
+// It downloads revisions until it finds one. If there is none, it fails with a [RestoreError].
 func RevisionWith(ctx context.Context, d migrate.Reader, a assets.Asset, all []assets.Revision, checksum []byte) (id string, err error) {
 	for _, r := range all {
 		content, _, err := d.DownloadRevision(ctx, a, r.ID, 0)

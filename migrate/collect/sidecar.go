@@ -80,13 +80,13 @@ func IsMalformedSidecar(err error) bool {
 	return mistaken
 }
 
-// isUnread reports whether a sidecar is another one by now, or may not be read. Another time it
-// may be.
+// isUnread reports whether a sidecar has changed, or must not be read at present.
 func isUnread(err error) bool {
 	return (IsUnreadable(err) || IsUnreadableForGood(err)) && !IsMalformedSidecar(err)
 }
 
-// IsUnreadable reports whether something at the source may not be read, unlike all of the source.
+// IsUnreadable reports whether the error means that one object, and not the whole source, is
+// unreadable.
 func IsUnreadable(err error) bool {
 	return errors.Is(err, fs.ErrPermission) && !migrate.HasClass(err, retry.Fatal)
 }

@@ -106,7 +106,7 @@ func (r *HashingReader) Read(p []byte) (int, error) {
 	r.hash.Write(p[:n])
 	r.n += int64(n)
 	if r.also != nil {
-		_, _ = r.also.Write(p[:n]) // a hash takes everything
+		_, _ = r.also.Write(p[:n]) // writing to a hash never fails
 	}
 	r.mu.Unlock()
 	r.report(int64(n))

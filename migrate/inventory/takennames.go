@@ -57,8 +57,8 @@ func (n TakenNames) EachPlace(ctx context.Context, items []state.Item, f func(ct
 	return g.Wait()
 }
 
-// in returns which names of some items are taken in their place. Some services cannot say; they may
-// still refuse a name.
+// in returns the names of items that are taken in their place. Some services cannot report this;
+// they may still refuse a name.
 func (n TakenNames) in(ctx context.Context, at migrate.Place, items []state.Item) (map[string]bool, error) {
 	target, err := n.Tree.Target(ctx, at.Category, at.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -82,8 +82,8 @@ func (n TakenNames) in(ctx context.Context, at migrate.Place, items []state.Item
 	return taken, err
 }
 
-// HasAlready reports whether the asset of an item is in its place under its name already, as a
-// run left it whose outcome was lost.
+// HasAlready reports whether the asset of an item already has its place and name, because the
+// outcome of an earlier run was lost.
 func (n TakenNames) HasAlready(ctx context.Context, i state.Item) (bool, error) {
 	asset, err := Ask(ctx, n.Dest, i.Asset)
 	if err != nil || !asset.There {

@@ -23,8 +23,8 @@ type Tree struct {
 
 	mu         sync.Mutex
 	levels     map[Level]map[string]string // a level's folders: name -> id
-	made       map[Level]map[string]string // those that were added while their level was not known
-	generation int                         // how often something was forgotten
+	made       map[Level]map[string]string // folders that were added while their level was unknown
+	generation int                         // increases when a level is forgotten
 	forgotten  map[string]int              // by category: the generation of the last change
 }
 
@@ -150,7 +150,7 @@ func (t *Tree) set(l Level, names map[string]string, asked int) {
 	t.levels[l] = names
 }
 
-// Forget makes the tree ask again about a level.
+// Forget makes the tree request a level again.
 func (t *Tree) Forget(l Level) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -158,7 +158,7 @@ func (t *Tree) Forget(l Level) {
 	delete(t.levels, l)
 }
 
-// ForgetAll makes the tree ask again about everything in a category.
+// ForgetAll makes the tree request everything in a category again.
 func (t *Tree) ForgetAll(category string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

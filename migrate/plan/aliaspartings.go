@@ -43,7 +43,7 @@ func (a *aliasDetachments) do(ctx context.Context) error {
 	return a.end(ctx)
 }
 
-// A detachment collects aliases that become something else.
+// A detachment collects aliases that become new objects or get an asset.
 type detachment struct {
 	*planning
 	*decisions

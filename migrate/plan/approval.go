@@ -12,7 +12,7 @@ import (
 	"assetferry/state"
 )
 
-// acts reports whether an approved plan does something about an object.
+// acts reports whether an approved plan contains an action for an object.
 func acts(approved state.Item) bool {
 	return migrate.FirstState(approved.Action, migrate.Reason(approved.Reason)) == state.ItemPlanned
 }

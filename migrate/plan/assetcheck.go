@@ -197,7 +197,7 @@ func (s *assetCheck) reconsider(ctx context.Context, i *state.Item, r state.Rece
 	return s.redecide(ctx, i, now, r, asset)
 }
 
-// redecide decides about an item whose asset is not as we left it.
+// redecide decides about an item whose asset has changed since our last change.
 func (s *assetCheck) redecide(ctx context.Context, i *state.Item, now migrate.Situation, r state.Receipt, asset inventory.AssetStatus) error {
 	previousKey := i.PreviousKey
 	i.PreviousKey = ""
@@ -256,7 +256,7 @@ func (p *planning) condition(ctx context.Context, action state.Action, r state.R
 		}
 	}
 	switch {
-	case a.LastModifiedAt.IsZero(), left.IsZero() && action == state.Unchanged: // to ask about each asset that an older version left takes too long
+	case a.LastModifiedAt.IsZero(), left.IsZero() && action == state.Unchanged: // requests for all assets of an older version would take too long
 		return migrate.ConditionUnchanged, nil
 	case !left.IsZero() && !a.LastModifiedAt.After(left.Add(collect.TimeTolerance)):
 		return migrate.ConditionUnchanged, nil

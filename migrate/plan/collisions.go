@@ -23,8 +23,8 @@ type collisions struct {
 	deleted     *deletedCount
 }
 
-// do deals with objects that would take the same place as another
-// object or as an asset that we made before. The first by key keeps its name.
+// do handles objects that would get the same place as another object, or as an asset that we
+// created before. The first by key keeps its name.
 func (k *collisions) do(ctx context.Context) error {
 	collisions, err := k.State.Collisions(ctx, k.run.Num, k.run.Pair.ID)
 	if err != nil {

@@ -22,21 +22,22 @@ import (
 	"assetferry/state"
 )
 
-// claimedAssets are assets that stand for an object already, so that no other one adopts them.
+// claimedAssets contains assets that already belong to an object, so that no other object adopts
+// them.
 type claimedAssets map[string]bool
 
-// existingAssets are where objects would go and other assets may be already.
+// existingAssets handles places of new objects that may contain other assets.
 type existingAssets struct {
 	*planning
 	*decisions
 	*placeComparer
 	places   *placements
 	doubled  *duplicateNames
-	vanished map[string]bool // assets that were listed and are not there any more
+	vanished map[string]bool // assets that were listed and no longer exist
 	others   bool            // in the place of an object is an asset that is not equal to it
 }
 
-// duplicateNames is how many names assets have more than once where objects would go.
+// duplicateNames counts the names that several assets have in the places of new objects.
 type duplicateNames struct{ atomic.Int64 }
 
 // placeComparer compare objects with the assets that are in their places.
@@ -74,7 +75,7 @@ func (c *existingAssets) do(ctx context.Context) error {
 	return c.meetAll(ctx)
 }
 
-// forgotten is how old an upload of another source is that no user waits for any more.
+// forgotten is the age from which on an unconfirmed upload of another source is ignored.
 const forgotten = 24 * time.Hour
 
 // awaitOthers waits until the unconfirmed uploads of other sources must be visible. Another source
@@ -215,8 +216,8 @@ func (c *existingAssets) meetAll(ctx context.Context) error {
 	return c.everyPage(ctx, c.meetOthers)
 }
 
-// findEqual decides about objects whose equal is in their places. Several contents are
-// compared at once, and then the decisions are taken in order.
+// findEqual decides about objects with an identical asset in their places. It compares several
+// contents at once, and then decides in order.
 func (c *existingAssets) findEqual(ctx context.Context, page []state.Item) error {
 	places, err := c.inTheirPlaces(ctx, page)
 	if err != nil {
@@ -261,7 +262,7 @@ func (c *existingAssets) findEqual(ctx context.Context, page []state.Item) error
 	return nil
 }
 
-// meetOthers decides about objects in whose places something else is.
+// meetOthers decides about objects whose places contain other assets.
 func (c *existingAssets) meetOthers(ctx context.Context, page []state.Item) error {
 	places, err := c.inTheirPlaces(ctx, page)
 	if err != nil {

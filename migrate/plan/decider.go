@@ -20,7 +20,7 @@ type decider struct {
 	foundMetadata map[sources.Key]foundMetadata // the metadata of the next objects, if the placement depends on it
 }
 
-// judge decides an item in a situation.
+// judge decides about an item in a situation.
 func (d *decider) judge(ctx context.Context, i *state.Item, s migrate.Situation, receipt state.Receipt, approved state.Item) (err error) {
 	o := i.Object
 	if s.RetriesExhausted, err = d.retriesExhausted(o); err != nil {
@@ -66,7 +66,7 @@ func (d *decider) findPlace(ctx context.Context, o sources.Object, s *migrate.Si
 	if looked, err = d.metadataOf(ctx, o); err != nil {
 		return place, looked, err
 	}
-	if looked.err != nil && action != state.Replace { // which stays where it is
+	if looked.err != nil && action != state.Replace { // the asset keeps its place
 		s.Failed = looked.reason()
 	}
 	place, s.Problem = d.places.placer.Place(o, looked.found)

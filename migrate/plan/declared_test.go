@@ -71,7 +71,7 @@ func newLibrary(tb testing.TB) *library {
 	return l
 }
 
-// rules have all passes do something.
+// rules returns rules under which every pass has an effect.
 func (l *library) rules() migrate.Rules {
 	r := migrate.DefaultRules()
 	r.Category, r.Duplicates, r.Sync = "Images of all", oneAsset, migrate.DefaultSyncRules()

@@ -82,8 +82,8 @@ func (f *firstDecisions) first(ctx context.Context, i *state.Item) (bool, error)
 	return true, f.judge(ctx, i, s, receipt, approved)
 }
 
-// decideWithMetadata decides every item after the metadata of the objects was looked for: rules ask
-// for that to say where they go.
+// decideWithMetadata decides every item after its metadata was read, because the rules need it for
+// the placement.
 func (f *firstDecisions) decideWithMetadata(ctx context.Context) error {
 	for page, err := range migrate.Pages(f.State.Items(ctx, f.run.Num), migrate.PageSize) {
 		if err != nil {
@@ -120,7 +120,7 @@ func (f *firstDecisions) decideEarly(i *state.Item) (approved state.Item, resolv
 	case !known:
 		migrate.SetDecision(i, state.Skip, migrate.ReasonNotApproved)
 	case !acts(approved):
-		i.Category, i.Folder, i.Name = approved.Category, approved.Folder, approved.Name // and no slot: it takes no place
+		i.Category, i.Folder, i.Name = approved.Category, approved.Folder, approved.Name // without a slot, because it has no place
 		migrate.SetDecision(i, approved.Action, migrate.Reason(approved.Reason))
 	case len(drift) > 0:
 		if approved.Asset != "" { // which no other process may adopt instead

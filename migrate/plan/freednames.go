@@ -150,7 +150,7 @@ func (f folderPaths) of(ctx context.Context, p *planning, r state.Receipt) (fold
 	return folder, known, nil
 }
 
-// keepsName leaves an asset alone that was to get the name of its object, if people have moved
+// keepsName keeps the present name of an asset instead of that of its object, if people have moved
 // or renamed it since.
 func (d *decisions) keepsName(ctx context.Context, i *state.Item) error {
 	i.PreviousKey = ""

@@ -80,7 +80,7 @@ type memories struct {
 	outcomes   *merge.Cursor[state.Item]    // of this run, from before it was listed again
 }
 
-// openMemories begins where the run's listing stopped.
+// openMemories starts where the run's listing stopped.
 func (p *planning) openMemories(ctx context.Context, u *unlisted) *memories {
 	pair, after := p.run.Pair.ID, p.run.Cursor
 	r := &memories{history: p.openHistory(ctx, after, u.receipts(ctx))}

@@ -10,8 +10,8 @@ import (
 	"assetferry/state"
 )
 
-// metadataComparer shows whether objects, in key order, are described otherwise than when their
-// assets were described last. It is nil where no user may describe assets again.
+// metadataComparer reports whether the metadata of objects, in key order, differs from that of the
+// last update of their assets. It is nil if this run updates no metadata.
 type metadataComparer func(sources.Object, state.Receipt) (bool, error)
 
 // metadataChanges returns a metadataComparer for the objects after a key, and the cursor that it

@@ -13,8 +13,8 @@ import (
 // placements finds the places of objects at the destination, and counts the objects by place.
 type placements struct {
 	*planning
-	placer     *placement.Placer      // nil until something has to be placed
-	containers map[migrate.Place]bool // where objects go; names skipped
+	placer     *placement.Placer      // nil until an object has to be placed
+	containers map[migrate.Place]bool // containers of objects, without names
 	creates    int                    // objects that will be sent
 	limits     assets.Limits          // of the destination, if read
 }

@@ -38,7 +38,7 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (migrate.Plan, error)
 		return migrate.Plan{}, err
 	}
 	if run.State == state.Scanning && p.Rules.Sync != nil && run.Cursor != "" {
-		// Findings of a former process, such as folders that it could not read, are not known here.
+		// The findings of an earlier process, such as unreadable folders, are unknown here.
 		if err := p.State.Relist(ctx, run.Num); err != nil {
 			return migrate.Plan{}, err
 		}

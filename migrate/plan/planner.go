@@ -22,12 +22,12 @@ type Planner struct {
 	Rules migrate.Rules
 	// Approval is the approved plan that will be carried out, if there is one.
 	Approval *Approval
-	// SourceLocation is where the source is read; see PlanHead.
+	// SourceLocation is the location of the source; see PlanHead.
 	SourceLocation string
 	// Metadata is the checksum of the metadata table; see PlanHead.
 	Metadata string
-	// Unchanged, if it is set, is called with the receipts of objects that are as the state
-	// database remembers them. They are counted in the plan and not listed in it.
+	// Unchanged, if it is set, is called with the receipts of objects that match the state
+	// database. They are counted in the plan and not listed in it.
 	Unchanged func(state.Receipt)
 	// Describes says that what is applied describes assets, too.
 	Describes bool
@@ -43,8 +43,7 @@ type Planner struct {
 	// ResponseTimeout is how long the service may still process an upload of another source after
 	// the process that sent it has ended; see migrate.DefaultResponseTimeout.
 	ResponseTimeout time.Duration
-	// FormerAlive is when that process last gave a sign of life, zero if that is not
-	// known.
+	// FormerAlive is the time of the last sign of life of that process, zero if it is unknown.
 	FormerAlive time.Time
 }
 
@@ -62,7 +61,7 @@ func (p *Planner) Head(run state.Run, wanted []migrate.NewCategory) migrate.Plan
 	}
 }
 
-// onlyFailed are the keys of objects that failed before, nil where all are taken.
+// onlyFailed returns the keys of previously failed objects, or nil if the run takes all objects.
 func (p *Planner) onlyFailed() *migrate.KeyList {
 	if p.Rules.Sync == nil {
 		return nil
@@ -84,6 +83,6 @@ func (p *Planner) isSkipped(o sources.Object) bool {
 // decisions hold, even if an object was deleted since.
 type Approval struct {
 	Hash       string
-	Categories []migrate.NewCategory        // to be made
+	Categories []migrate.NewCategory        // to create
 	Items      iter.Seq2[state.Item, error] // in key order; read more than once
 }

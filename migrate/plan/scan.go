@@ -12,7 +12,7 @@ import (
 	"assetferry/state"
 )
 
-// A deletedCount is how many objects are known to the state database and not listed.
+// A deletedCount is the number of objects in the state database that are not listed.
 type deletedCount struct{ objects int64 }
 
 // do lists the source unless that is done.
@@ -71,7 +71,7 @@ type walk struct {
 	met    int64                // those of them that are in the state database
 }
 
-// object takes an object of the listing.
+// object handles a listed object.
 func (w *walk) object(ctx context.Context, o sources.Object) error {
 	key := o.Key
 	if key <= w.page.Cursor && w.page.Cursor != "" {
@@ -226,7 +226,7 @@ func (w *walk) isAlias(o sources.Object, a state.Alias, approved state.Item, isA
 	switch {
 	case !sameFingerprint(o, a.Object, w.Source.Traits().Precision):
 		return false
-	case a.Run != w.run.Num && isApproved && acts(approved): // it was to become something else
+	case a.Run != w.run.Num && isApproved && acts(approved): // another action was approved for it
 		return false
 	case w.trust(migrate.MemorySame) != migrate.MemorySame: // to be read again
 		return false
@@ -246,8 +246,8 @@ func (w *walk) passAlias(ctx context.Context, a state.Alias) error {
 	return w.countUnchanged(ctx, state.Receipt{Object: a.Object, Name: name, Extension: extension})
 }
 
-// sidecar takes an object of the listing that may describe another one, and reports whether
-// it does, or is reported later.
+// sidecar handles a listed file that may be a sidecar, and reports whether it is one, or whether
+// that is decided later.
 func (w *walk) sidecar(ctx context.Context, o sources.Object) (taken bool, err error) {
 	owner, ok := metadata.OwnerOf(string(o.Key))
 	if !ok || !w.FollowsSidecars() || o.Obstacle != "" || migrate.IsJunk(o.Key) || migrate.MatchAny(w.Rules.Exclude, o.Key) {
@@ -259,7 +259,7 @@ func (w *walk) sidecar(ctx context.Context, o sources.Object) (taken bool, err e
 	}
 	i := state.Item{Object: o}
 	here := w.chain.has(string(o.Key), owner)
-	remembered = remembered && (known.Missed == 0 || here) // else it may be an object by now
+	remembered = remembered && (known.Missed == 0 || here) // otherwise it may be an object now
 	switch same := remembered && sameFingerprint(o, known.Object, w.Source.Traits().Precision); {
 	case same && !known.Pending:
 		w.reappeared(known)

@@ -55,8 +55,7 @@ type possibleSidecars struct {
 	listing *listing
 }
 
-// do shows the metadata of another object from objects, where that could not
-// be reported while they were listed.
+// do separates sidecars from objects if that was impossible while they were listed.
 func (m *possibleSidecars) do(ctx context.Context) error {
 	if !m.FollowsSidecars() || m.listing.decided && !m.listing.possibleSidecars {
 		return nil
@@ -179,7 +178,7 @@ func (p *planning) skipSidecars(ctx context.Context, described map[sources.Key][
 	return err
 }
 
-// changedSidecars are sidecars that no run has taken care of as they are.
+// changedSidecars handles sidecars whose present version no run has processed.
 type changedSidecars struct {
 	*planning
 	*decisions
@@ -226,7 +225,7 @@ func (s *changedSidecars) followPage(ctx context.Context, page []state.Sidecar) 
 
 // sidecarWork is the work that changed sidecars cause.
 type sidecarWork struct {
-	ours, later []sources.Key              // sidecars that this run takes care of, or a later one
+	ours, later []sources.Key              // sidecars that this run, or a later one, processes
 	items       map[sources.Key]state.Item // of the objects that they describe
 }
 

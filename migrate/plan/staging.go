@@ -14,7 +14,7 @@ const unchangedPage = 10_000 // objects that are only counted, for which alone t
 type listing struct {
 	decided          bool  // all staged objects were decided during the listing
 	judged           int64 // how much of that is decided
-	possibleSidecars bool  // something was listed that may describe another object
+	possibleSidecars bool  // a file was listed that may be a sidecar
 }
 
 // A staging writes listed objects to the state database page by page, with the decisions about them
@@ -26,7 +26,7 @@ type staging struct {
 	page    state.Page // to be staged next
 }
 
-// addIn has an item staged, and decides it in its situation if that is known by now.
+// addIn stages an item, and decides it if its situation is known.
 func (g *staging) addIn(ctx context.Context, i state.Item, s migrate.Situation, receipt state.Receipt, approved state.Item) error {
 	if g.listing.decided {
 		if err := g.judge(ctx, &i, s, receipt, approved); err != nil {
@@ -84,8 +84,8 @@ func (p *planning) decidesAtOnce(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// reappeared takes note of a sidecar that was missed and is there as it was. No asset was described
-// without it meanwhile: then it would have been forgotten.
+// reappeared records an unchanged sidecar that the last listing missed. No asset was updated
+// without it meanwhile; otherwise the state database would have forgotten it.
 func (g *staging) reappeared(c state.Sidecar) {
 	if c.Missed != 0 {
 		c.Missed = 0

@@ -37,7 +37,8 @@ type unlisted struct {
 	unread hidden // folders that could not be read, and links that were not followed
 }
 
-// addDeleted has an item staged of an object, with an obstacle unless the listing could not look for it.
+// addDeleted stages an item for an unlisted object, with an obstacle unless the listing could not
+// read its folder.
 func (u *unlisted) addDeleted(ctx context.Context, o sources.Object, why sources.Obstacle, m migrate.Memory, r state.Receipt) error {
 	i := state.Item{Object: o}
 	i.Obstacle = why

@@ -28,8 +28,8 @@ var (
 	ErrBadSums      = errors.New("the stored checksums of its pages are damaged")
 )
 
-// An Error is trouble with the file of the state database. It is one of ErrFull,
-// ErrUnwritable, ErrDamaged, ErrEmptied and ErrDisk, if it is known to be.
+// An Error is an error of the file of the state database. It is one of ErrFull, ErrUnwritable,
+// ErrDamaged, ErrEmptied and ErrDisk, if the kind is known.
 type Error struct {
 	Kind error // one of the five
 	Err  error

@@ -56,8 +56,8 @@ func Resolve(path string) (string, error) {
 	return file, nil
 }
 
-// MakeFile makes an empty file for the database, if there is none: names of files
-// are no other process's business, and SQLite itself would let others read them.
+// MakeFile creates an empty file for the database if there is none. SQLite itself would let other
+// users read it.
 func MakeFile(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -66,8 +66,7 @@ func MakeFile(path string) error {
 	return f.Close()
 }
 
-// MakeDir makes a folder and those around it that are not there, so that they outlast a
-// power cut.
+// MakeDir creates a folder and its missing parents, so that they survive a power cut.
 func MakeDir(dir string) error {
 	if info, err := os.Stat(dir); err == nil && info.IsDir() {
 		return nil
@@ -102,7 +101,7 @@ func Replace(from, to string) error {
 	return SyncDir(filepath.Dir(to))
 }
 
-// Remove removes a file if it is there, so that it stays away after a power cut.
+// Remove removes a file if it exists, durably.
 func Remove(name string) error {
 	err := os.Remove(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -47,7 +47,7 @@ type Trace struct {
 	ID         string
 	Seq        int64
 	At         time.Time
-	Born       int64 // of the file that it was written into; 0 if that is not known
+	Born       int64 // birthOf of the file that it was written into; 0 if unknown
 	Generation int64
 
 	Entry int64 // the generation by the folder, which is not in the mark; 0 if it has none
@@ -110,8 +110,7 @@ func sealed(text string) string {
 	return fmt.Sprintf("%s %08x\n", text, crc32.Checksum([]byte(text), castagnoli))
 }
 
-// entries are the generations that the folder names: one, or more where files were
-// copied into it.
+// entries returns the generations in the folder: one, or more if files were copied into it.
 func (m *Mark) entries() (all []int64, err error) {
 	found, err := os.ReadDir(m.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -125,8 +124,8 @@ func (m *Mark) entries() (all []int64, err error) {
 	return all, err
 }
 
-// Written notes how far the state database was written. It is not synced. Where it fails, the write
-// has been committed all the same, and the mark may say less: catchUp tries again.
+// Written records the number of writes to the state database. It does not sync. If it fails, the
+// write is committed anyway, and the mark may be behind: CatchUp tries again.
 func (m *Mark) Written(id string, seq int64, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -145,7 +144,7 @@ func (m *Mark) CatchUp() error {
 	return m.behind
 }
 
-// Begin begins the mark of a new owner, after the one that was left.
+// Begin starts the mark of a new owner, after the previous one.
 func (m *Mark) Begin(left Trace, id string, seq int64, at time.Time) error {
 	m.mu.Lock()
 	m.now = Trace{ID: id, Seq: seq, Born: m.Born, Generation: max(left.Generation, left.Entry), Entry: left.Entry}
@@ -218,7 +217,7 @@ func (m *Mark) follow(generation int64) error {
 	return errors.Join(err, disk.SyncDir(m.Folder))
 }
 
-// Forget empties the mark, where there is no state database that it could report.
+// Forget empties the mark, if there is no state database for it.
 func (m *Mark) Forget() error { return errors.Join(m.File.Truncate(0), m.File.Sync()) }
 
 // ChangeSlack is how much later than the time in its mark the file of a closed state database may
@@ -230,10 +229,9 @@ func (m *Mark) isCopied(t Trace) bool {
 	return t.Born != 0 && m.Born != 0 && t.Born != m.Born
 }
 
-// isTouched reports whether another user changed the file since a trace was written
-// into it: put a copy back in place, or gave it an owner, permissions, a second name.
-// No user can show which. Where it is not known when a file was made it may as well be
-// another one.
+// isTouched reports whether another user changed the file since a trace was written into it:
+// restored a copy, or changed the owner, the permissions or the number of names. These cases cannot
+// be distinguished. If the creation time is unknown, the file may also be another one.
 func (m *Mark) isTouched(t Trace) bool {
 	return t.ID != "" && changedAt(m.File).After(t.At.Add(ChangeSlack))
 }

@@ -101,7 +101,7 @@ func Count(ctx context.Context, tx *sql.Tx, epoch string) (seq int64, err error)
 	return seq, err
 }
 
-// Leave writes that no process owns the state database any more.
+// Leave records that no process owns the state database any more.
 func Leave(ctx context.Context, db *sql.DB, epoch string) error {
 	_, err := db.ExecContext(ctx, `UPDATE owner SET epoch = '' WHERE epoch = ?`, epoch)
 	return err
@@ -126,7 +126,7 @@ func (e *InUseError) Error() string {
 		e.Path, e.Owner.PID, e.Owner.Host, e.Owner.Since.Format(time.DateTime))
 }
 
-// Is makes every InUseError an ErrInUse.
+// Is reports that every InUseError is an ErrInUse.
 func (e *InUseError) Is(target error) bool { return target == ErrInUse }
 
 // Hint returns the next step for the user.
@@ -151,7 +151,7 @@ func (e *DistrustError) Error() string {
 	return fmt.Sprintf("the state database %s was changed outside of assetferry: %s", e.Path, e.Reason)
 }
 
-// Is makes every DistrustError an ErrDistrust.
+// Is reports that every DistrustError is an ErrDistrust.
 func (e *DistrustError) Is(target error) bool { return target == ErrDistrust }
 
 // Hint returns the next step for the user.

@@ -22,7 +22,7 @@ func Secure(path string) (repaired []string, err error) {
 		return nil, err
 	}
 	if err := private.Folder(filepath.Dir(path), alternativePath(path)); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // it is made, for us alone
+		return nil, nil // it will be created for this account only
 	} else if err != nil {
 		return nil, notPrivate(path, err)
 	}
@@ -37,8 +37,8 @@ func alternativePath(path string) string {
 	return stateFlag + " " + filepath.Join(filepath.Dir(path), "private", filepath.Base(path))
 }
 
-// CheckPlace refuses a place where no state database can be written: a network file system, or a
-// folder in which another account could replace files.
+// CheckPlace refuses a folder in which no state database can be written: on a network file system,
+// or one in which another account could replace files.
 func CheckPlace(path string) error {
 	path, err := disk.Resolve(path)
 	if err != nil {
@@ -98,7 +98,7 @@ func (e *NetworkError) Error() string {
 	return fmt.Sprintf("cannot write the state database %s: it is on a network file system (%s), where SQLite's locks and shared memory do not work", e.Path, e.Kind)
 }
 
-// Is makes every NetworkError an ErrNetwork.
+// Is reports that every NetworkError is an ErrNetwork.
 func (e *NetworkError) Is(target error) bool { return target == ErrNetwork }
 
 // Hint returns the next step for the user.

@@ -213,8 +213,7 @@ func updateSums(f *os.File, logged walPages) error {
 	return f.Sync()
 }
 
-// makeSums makes the file of page sums, for the pages in the database and those in its
-// log.
+// makeSums creates the file of page checksums, for the pages in the database and those in its log.
 func makeSums(path string, logged walPages) error {
 	content := binary.LittleEndian.AppendUint32([]byte(sumsHead), uint32(logged.pageSize))
 	sums := make([]byte, 4*logged.size)
@@ -237,5 +236,5 @@ func makeSums(path string, logged walPages) error {
 	return disk.Replace(draft, path+disk.SumsSuffix)
 }
 
-// Drop removes the page sums, where they do not report the state database at path.
+// Drop removes the page checksums if they do not belong to the state database at path.
 func Drop(path string) error { return disk.Remove(path + disk.SumsSuffix) }

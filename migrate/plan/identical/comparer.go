@@ -96,7 +96,7 @@ type tagClass struct {
 	tag      string // "" if it is no checksum
 	batch    tagBatch
 	members  []*Object
-	checksum string // "" if it is not known
+	checksum string // "" if unknown
 	read     bool
 }
 

@@ -40,7 +40,7 @@ func (c *Cursor[T]) Find(wanted sources.Key) (found T, known bool, err error) {
 	return found, true, nil
 }
 
-// Rest passes all rows that are left.
+// Rest skips all remaining rows.
 func (c *Cursor[T]) Rest() error { return c.pass(func(sources.Key) bool { return true }) }
 
 // Err returns the error of the rows that were read so far. One row is read ahead.

@@ -19,7 +19,7 @@ import (
 	"assetferry/sources"
 )
 
-// otherFiles is the category made for extensions that no category allows.
+// otherFiles is the category to create for extensions that no category allows.
 const otherFiles = "Other files"
 
 // fallbackExtension is the extension of an asset in the fallback category whose object has none
@@ -42,13 +42,13 @@ type Options struct {
 	There     []assets.Category     // at the destination, in the order of the service
 	Structure []sources.Category    // the categories of the source
 	Choices   map[string]string     // the categories of extensions as they were recorded before; see [Placer.Chosen]
-	Approved  []migrate.NewCategory // to be made by the approved plan
+	Approved  []migrate.NewCategory // to create by the approved plan
 	IsFixed   bool                  // there is an approved plan
 	MaxSize   int64                 // the most bytes of an asset; 0 if that is unknown
 }
 
-// A Placer finds the place of each object under the rules, with the categories
-// that are there and those it wants to be made.
+// A Placer finds the place of each object under the rules, in the existing categories and in those
+// to create.
 type Placer struct {
 	rules            migrate.Rules
 	mapping          *mapping.Mapping
@@ -168,8 +168,8 @@ func (p *Placer) category(dir, extension string) (category, folder string, ok bo
 	return category, dir, ok
 }
 
-// byExtension chooses the category recorded for the extension, else the first in
-// the service's order that allows it, else one that will be made.
+// byExtension chooses the category recorded for the extension, else the first in the service's
+// order that allows it, else one to create.
 func (p *Placer) byExtension(extension string) (category string, ok bool) {
 	category, ok = p.found[extension]
 	if name, isNew := migrate.WantedCategory(category); ok && (!isNew || p.fits(name, extension)) {
@@ -266,12 +266,12 @@ func (p *Placer) other(extension string) (string, bool) {
 	}
 }
 
-// wants reports whether a category of that name will be made.
+// wants reports whether a category of that name will be created.
 func (p *Placer) wants(name string) bool {
 	return slices.ContainsFunc(p.wanted, func(c migrate.NewCategory) bool { return norm.NFC.String(c.Name) == norm.NFC.String(name) })
 }
 
-// fits reports whether an extension may be in a category that will be made.
+// fits reports whether a category to create allows an extension.
 func (p *Placer) fits(name, extension string) bool {
 	if !migrate.ValidExtension(extension) {
 		return false
@@ -285,7 +285,7 @@ func (p *Placer) fits(name, extension string) bool {
 	return len(of) < maxExtensions || slices.Contains(of, extension)
 }
 
-// want adds an extension to a category that will be made.
+// want adds an extension to a category to create.
 func (p *Placer) want(name, extension string, private bool) {
 	i := slices.IndexFunc(p.wanted, func(c migrate.NewCategory) bool { return c.Name == name })
 	if i < 0 {
@@ -315,7 +315,7 @@ func (p *Placer) IsNamed(category, name string) bool {
 // [migrate.NewPrefix] and a name.
 func (p *Placer) Chosen() map[string]string { return p.chosen }
 
-// Wanted returns the categories that will be made.
+// Wanted returns the categories to create.
 func (p *Placer) Wanted() []migrate.NewCategory { return p.wanted }
 
 // WantNone discards the categories to create.
@@ -328,8 +328,8 @@ func (p *Placer) makesPublic(dir, category string) bool {
 	return ok && from.Private && !p.isPrivate(category, false)
 }
 
-// isPrivate reports whether a category is private that is there, or will be made; one that
-// will be made is where that is wished.
+// isPrivate reports whether an existing category, or one to create, is private. A new one is
+// private if wished is true.
 func (p *Placer) isPrivate(category string, wished bool) bool {
 	if name, isNew := migrate.WantedCategory(category); isNew {
 		if wished && !p.fixed {

@@ -12,7 +12,7 @@ import (
 
 const maxExtensions = 100 // of a category
 
-// sourceCategories are the categories of the source, where it reports them.
+// sourceCategories are the categories of the source, if it has any.
 type sourceCategories []sources.Category
 
 // of returns the source category of a directory.

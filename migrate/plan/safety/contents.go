@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// fewestJudged is how many contents must be looked at before they report anything.
+	// fewestJudged is the minimum number of contents to check before the result counts.
 	fewestJudged = 10
 	// mostJudged is the maximum number of contents to check.
 	mostJudged = 100

@@ -77,7 +77,7 @@ func (g SafetyChecks) CheckRules(ctx context.Context, store *state.Store, run st
 	}
 }
 
-// CheckChanges fails if more of the known objects would be changed than may be.
+// CheckChanges fails if more of the known objects would be changed than the limit allows.
 func (g SafetyChecks) CheckChanges(changes, known int64) error {
 	few := changes <= fewChanges && changes <= g.MaxChanges
 	if few || changes <= g.AcceptChanges || changes <= g.MaxChanges && within(changes, known, g.MaxChangesPercent) {
@@ -90,8 +90,7 @@ func (g SafetyChecks) CheckChanges(changes, known int64) error {
 	}
 }
 
-// TooManyDeletes returns why more assets of the known objects are due than may be trashed, or "" if
-// they are not.
+// TooManyDeletes returns why the number of assets to trash exceeds the limit, or "" if it does not.
 func (g SafetyChecks) TooManyDeletes(due, known int64) (why string) {
 	few := due <= fewDeletes && 2*due <= known && g.MaxDeletePercent > 0
 	if due <= g.AcceptDeletes || due <= g.MaxDelete && (few || within(due, known, g.MaxDeletePercent)) {
