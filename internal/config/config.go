@@ -1,4 +1,4 @@
-// Package config makes one validated Settings from flags, environment variables and a file.
+// Package config builds validated Settings from flags, environment variables and a file.
 //
 // Precedence: flag, environment variable, job in the file, rest of the file, preset, default.
 //
@@ -310,8 +310,8 @@ type Key struct {
 	Flag    string // flag without dashes
 	Env     string // environment variable, or ""
 	Default string
-	Example string   // of a value, where there is no default
-	Values  []string // if it takes one of a few
+	Example string   // an example value, if there is no default
+	Values  []string // the allowed values, if they are limited
 }
 
 func (r row) flag() string { return flagname.Of(r.key) }

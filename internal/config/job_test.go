@@ -49,7 +49,7 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-// TestJobPrecedence has everything say something about the same setting.
+// TestJobPrecedence sets the same setting in every possible place and verifies which one counts.
 func TestJobPrecedence(t *testing.T) {
 	const yaml = "to: file\njobs:\n  j: {source: s, to: job}\n"
 	for _, tc := range []struct {

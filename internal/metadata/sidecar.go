@@ -23,7 +23,7 @@ const maxSidecarDepth = 32
 const tooDeep = "values are nested more than 32 levels deep"
 
 // ReadSidecar reads a sidecar; the extension decides its format. If it is invalid, the error is a
-// *rows.Mistake. Other errors are read errors.
+// *tabular.Mistake. Other errors are read errors.
 func ReadSidecar(name string, r io.Reader) (Fields, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxSidecar+1))
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"assetferry/internal/tabular"
 )
 
-// write makes a file with a content.
+// write creates a file with a content.
 func write(tb testing.TB, name, content string) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), name)

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	drawingBytes = 1 << 20 // of a PNG, above which a JPEG is made even of a drawing
+	drawingBytes = 1 << 20 // size of a PNG above which even a drawing becomes a JPEG
 	leastSide    = 64      // in pixels; models recognize nothing in smaller images
 )
 

@@ -45,7 +45,7 @@ func corners(width, height int) *image.NRGBA {
 	return m
 }
 
-// seen names the colours of the quarters of a picture: top left, top right, below.
+// seen returns the colours of the quarters of an image: top left, top right, below.
 func seen(m image.Image) string {
 	b := m.Bounds()
 	name := func(x, y int) string {
@@ -100,7 +100,7 @@ func files(t testing.TB, m image.Image) map[string][]byte {
 	}
 }
 
-// animated shows a picture, then it again, as part of something larger.
+// animated returns an animated WebP that repeats an image.
 func animated(t testing.TB, m image.Image) []byte {
 	still := written(t, func(w io.Writer) error { return nativewebp.Encode(w, m, nil) })
 	return animation(m.Bounds().Size(), chunk(still, "VP8L"))
@@ -122,7 +122,7 @@ func webpOf(size image.Point, flags byte, chunks ...[]byte) []byte {
 
 func int24(n int) []byte { return []byte{byte(n), byte(n >> 8), byte(n >> 16)} }
 
-// chunk takes the last chunk from a simple WebP.
+// chunk returns the last chunk of a simple WebP.
 func chunk(webp []byte, name string) []byte { return webp[bytes.Index(webp, []byte(name)):] }
 
 func decoded(t testing.TB, p Picture) image.Image {
@@ -288,7 +288,7 @@ func TestFitChoosesTheFormat(t *testing.T) {
 		m     image.Image
 		types []string
 		want  string
-		shows string // at the top left
+		shows string // the colour at the top left
 	}{
 		"photo":                  {corners(60, 40), nil, JPEG, "R"},
 		"photo, only PNG":        {corners(60, 40), []string{PNG}, PNG, "R"},

@@ -192,7 +192,7 @@ func ofFrame(progressive bool, components []byte, rgb bool) int64 {
 	}
 	switch {
 	case count == 4:
-		perPixel += 4 + 4 // made into another model
+		perPixel += 4 + 4 // converted to another colour model
 	case count == 3 && rgb:
 		perPixel += 4
 	}

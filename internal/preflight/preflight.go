@@ -34,7 +34,7 @@ func (s Severity) rank() int { return slices.Index([]Severity{Stop, Loss, Warnin
 type Finding struct {
 	ID       string // stable, for programs
 	Severity Severity
-	Unit     string // the counted thing: "object", "folder", "group" or "name"
+	Unit     string // the counted unit: "object", "folder", "group" or "name"
 	Title    string
 	Objects  int64 // the number of units
 	Bytes    int64

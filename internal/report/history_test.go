@@ -200,7 +200,7 @@ func (h *history) missed() map[string]int64 {
 	return sizes
 }
 
-// mayPass reports whether an error is one that the faults of a test may make.
+// mayPass reports whether an error may be caused by the faults of a test.
 func (h *history) mayPass(err error) bool {
 	_, service := errors.AsType[*assets.Error](err)
 	_, breaker := errors.AsType[*apply.BreakerError](err)
@@ -236,7 +236,7 @@ func (h *history) undo() {
 		return
 	}
 	run, err := h.store.BeginUndo(h.Context(), undone)
-	if errors.Is(err, state.ErrConflict) { // something is unconfirmed
+	if errors.Is(err, state.ErrConflict) { // an item is unconfirmed
 		return
 	}
 	must(h.world, err)
@@ -317,7 +317,7 @@ func (h *history) giveUp() {
 		return
 	}
 	if err := h.store.Supersede(h.Context(), run.Num); err != nil {
-		if !errors.Is(err, state.ErrConflict) { // something is unconfirmed
+		if !errors.Is(err, state.ErrConflict) { // an item is unconfirmed
 			h.Fatal(err)
 		}
 		return
@@ -340,7 +340,7 @@ func (h *history) upload() {
 			_, err := h.client.Upload(h.Context(), u)
 			for id := range h.atDestination() {
 				if _, there := known[id]; !there {
-					h.foreign[id] = true // also where its answer was lost
+					h.foreign[id] = true // also if the answer was lost
 				}
 			}
 			if err == nil {

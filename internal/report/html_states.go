@@ -79,7 +79,7 @@ func doneGroup(u Undo) group {
 	return group{Title: "Done", Tone: "good"}
 }
 
-// groupsOf returns everything listed, followed by the groups of states that add up to it.
+// groupsOf returns all listed objects, followed by the groups of states whose sum they are.
 func groupsOf(listed Amount, states []Part, u Undo) []group {
 	groups := []group{{"Listed", "", listed}, doneGroup(u), {"Failed", "bad", Amount{}}, {"Conflicts", "bad", Amount{}},
 		{"Skipped", "calm", Amount{}}, {"Pending", "warn", Amount{}}}

@@ -139,7 +139,7 @@ func (g gated) CloseIdleConnections() {
 	(&http.Client{Transport: g.RoundTripper}).CloseIdleConnections()
 }
 
-// close ends the world, before the test does where there are many.
+// close ends the world before the end of the test, for tests with many worlds.
 func (w *world) close() {
 	for _, shut := range w.shut {
 		must(w, shut())

@@ -16,7 +16,7 @@ import (
 	"assetferry/internal/token"
 )
 
-// TestMain lets the test binary play the program that makes tokens.
+// TestMain makes the test binary act as the program that prints tokens.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "make-token" {
 		os.Exit(makeToken(os.Args[2], os.Args[3:]))

@@ -236,7 +236,7 @@ func (o *Out) draw(bar string) {
 	}
 }
 
-// hide takes the bar off the terminal, or puts it back.
+// hide removes the bar from the terminal, or shows it again.
 func (o *Out) hide(on bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -28,7 +28,7 @@ type FormerAsset struct {
 	Tags        []string          `json:"tags"`
 	Attributes  assets.Attributes `json:"attributes"`
 	Modified    time.Time         `json:"modified,omitzero"` // by the service's account
-	Left        time.Time         `json:"left,omitzero"`     // the time of our last change, if a user had changed it since
+	Left        time.Time         `json:"left,omitzero"`     // our last change, if a user changed it later
 	Revision    string            `json:"revision,omitzero"` // before the run, if that may be a user edit
 }
 

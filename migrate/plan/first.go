@@ -120,7 +120,7 @@ func (f *firstDecisions) decideEarly(i *state.Item) (approved state.Item, resolv
 	case !known:
 		migrate.SetDecision(i, state.Skip, migrate.ReasonNotApproved)
 	case !acts(approved):
-		i.Category, i.Folder, i.Name = approved.Category, approved.Folder, approved.Name // without a slot, because it has no place
+		i.Category, i.Folder, i.Name = approved.Category, approved.Folder, approved.Name // no slot
 		migrate.SetDecision(i, approved.Action, migrate.Reason(approved.Reason))
 	case len(drift) > 0:
 		if approved.Asset != "" { // which no other process may adopt instead

@@ -20,7 +20,7 @@ import (
 	"assetferry/sources/sourcetest"
 )
 
-// client makes a client of the stand-in with tokens of a role.
+// client returns a client of the sandbox service with tokens of a role.
 func client(tb testing.TB, s sandboxtest.Running, role string, readOnly bool) *assets.Client {
 	tb.Helper()
 	minter, err := token.NewMinter(token.NewSecret(string(s.Environment.AccessKey)), token.Claims{Environment: s.Environment.ID, Role: role})

@@ -262,7 +262,7 @@ func TestDescribe(t *testing.T) {
 			objects, err := list(t, listed)
 			must(t, err)
 			c.Asked()
-			for _, src := range []sources.Catalog{listed, newSource(t, c, "")} { // one that has not listed anything
+			for _, src := range []sources.Catalog{listed, newSource(t, c, "")} { // the second one has not listed anything
 				var last sources.Description
 				for _, o := range objects {
 					last, err = src.Describe(t.Context(), o)

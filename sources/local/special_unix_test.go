@@ -87,7 +87,7 @@ func mayNotHang(t *testing.T) {
 	t.Cleanup(func() { timer.Stop() })
 }
 
-// listenUnix makes a socket; its name is given in short, as these must be.
+// listenUnix creates a socket. It uses a relative name, because names of sockets must be short.
 func listenUnix(t *testing.T, path string) {
 	t.Helper()
 	t.Chdir(filepath.Dir(path))

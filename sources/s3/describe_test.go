@@ -101,7 +101,7 @@ func TestEncodedMetadata(t *testing.T) {
 		"=?ISO-8859-1?Q?=C6bo?=":                 "Æbo",
 		"=?nonsense?=":                           "=?nonsense?=",
 		"see =?UTF-8?B?w4Zibw==?=":               "see =?UTF-8?B?w4Zibw==?=",
-		"=?UTF-8?B?/w==?=":                       "=?UTF-8?B?/w==?=", // not UTF-8 at all
+		"=?UTF-8?B?/w==?=":                       "=?UTF-8?B?/w==?=", // not valid UTF-8
 		"=?unheard-of?B?w4Zibw==?=":              "=?unheard-of?B?w4Zibw==?=",
 		"=?UTF-8?B?w4Zibw==?= and =?UTF-8?Q?a?=": "=?UTF-8?B?w4Zibw==?= and =?UTF-8?Q?a?=",
 	} {

@@ -52,7 +52,7 @@ func newBucket(tb testing.TB, prefix string) *bucket {
 	return b
 }
 
-// answer has something put around the server from now on.
+// answer wraps the server from now on.
 func (b *bucket) answer(wrap func(http.Handler) http.Handler) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -155,7 +155,7 @@ type restore struct {
 	RestoreExpiryDate   string `xml:",omitempty"`
 }
 
-// entries makes an entry of ten bytes for each key.
+// entries returns an entry of ten bytes for each key.
 func entries(keys ...string) (made []entry) {
 	size := int64(10)
 	for _, k := range keys {
@@ -200,7 +200,7 @@ func encoding(next http.Handler) http.Handler {
 	})
 }
 
-// refuse answers everything with an error.
+// refuse answers each request with an error.
 func refuse(status int, code, message string, headers ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		for i := 0; i < len(headers); i += 2 {
@@ -215,7 +215,7 @@ func refuse(status int, code, message string, headers ...string) http.HandlerFun
 	}
 }
 
-// keepVersions makes the bucket a versioned one.
+// keepVersions enables versioning of the bucket.
 func (b *bucket) keepVersions() {
 	b.tb.Helper()
 	must(b.tb, b.backend.SetVersioningConfiguration(b.name, gofakes3.VersioningConfiguration{Status: gofakes3.VersioningEnabled}))

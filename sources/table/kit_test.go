@@ -76,7 +76,7 @@ func (m *manager) put(name string, b []byte) string {
 	return m.server.URL + (&url.URL{Path: path}).EscapedPath()
 }
 
-// answer has something put around the server from now on.
+// answer wraps the server from now on.
 func (m *manager) answer(wrap func(http.Handler) http.Handler) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

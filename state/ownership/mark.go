@@ -47,7 +47,7 @@ type Trace struct {
 	ID         string
 	Seq        int64
 	At         time.Time
-	Born       int64 // birthOf of the file that it was written into; 0 if unknown
+	Born       int64 // birthOf the file that it was written into; 0 if unknown
 	Generation int64
 
 	Entry int64 // the generation by the folder, which is not in the mark; 0 if it has none

@@ -89,8 +89,8 @@ func (e Embedded) HEIF() []byte { return HEIF(e.exif(), []byte(e.XMP)) }
 
 func (e Embedded) exif() []byte { return TIFF(binary.LittleEndian, false, e.EXIF) }
 
-// Taken returns the entries of when a picture was taken, such as 2019:07:21 14:03:22, and of
-// the offset of that, which may be empty.
+// Taken returns an entry with the capture date, such as 2019:07:21 14:03:22, and its offset from
+// UTC, which may be "".
 func Taken(when, offset string) Entry {
 	const tagEXIF, tagDateTimeOriginal, tagOffsetTimeOriginal = 0x8769, 0x9003, 0x9011
 	below := []Entry{ASCII(tagDateTimeOriginal, when)}
@@ -100,8 +100,7 @@ func Taken(when, offset string) Entry {
 	return Entry{Tag: tagEXIF, Kind: kindLong, Value: make([]byte, 4), Below: below}
 }
 
-// Position returns the entry of where a picture was taken, in whole degrees and minutes of
-// north and east.
+// Position returns an entry with GPS coordinates, in whole degrees and minutes north and east.
 func Position(degreesNorth, minutesNorth, degreesEast, minutesEast uint32) Entry {
 	const tagGPS = 0x8825
 	order := binary.LittleEndian
