@@ -4,7 +4,7 @@ import (
 	"assetferry/state"
 )
 
-// Memory is what the state database knows of an object.
+// Memory is the state of an object in the state database.
 type Memory int
 
 // The states of knowledge: no receipt, the same fingerprint, another fingerprint, a fingerprint
@@ -34,8 +34,7 @@ const (
 	ConditionMetadataEdited
 )
 
-// Existing is what the destination has in the place of an object, without assets that the state
-// database knows.
+// Existing lists the assets in the place of an object that are not in the state database.
 type Existing int
 
 // The results: no asset, an asset with identical content (or the same size, if the rules accept
@@ -46,7 +45,7 @@ const (
 	ExistingOther
 )
 
-// A Situation holds all facts that a decision depends on.
+// A Situation contains all facts that a decision depends on.
 type Situation struct {
 	Skipped          Reason   // a rule, or the kind of object, skips it
 	Failed           Reason   // it cannot be read
@@ -174,7 +173,7 @@ func decideDeletedAtSource(s Situation, r Rules) (state.Action, Reason) {
 		return state.Conflict, ReasonAssetMoved
 	case s.Condition == ConditionEdited && !r.Overwrites():
 		return state.Conflict, ReasonAssetEdited
-	case s.Condition == ConditionDeleted: // trashing it again changes nothing, and ends with its receipt
+	case s.Condition == ConditionDeleted: // trashing it again has no effect except that its receipt is deleted
 		return state.Trash, ReasonDeletedAtBoth
 	case s.TooMany:
 		return state.Skip, ReasonTooManyDeletes

@@ -6,8 +6,8 @@ import (
 	"assetferry/state"
 )
 
-// A law is one line of what a person would say about a decision. The first that
-// holds decides; none of it is taken from the code.
+// A law states in one line the expected decision for some situations. The first law that applies
+// decides. Laws are written independently of the code.
 type law struct {
 	holds  func(Situation, Rules) bool
 	action state.Action
@@ -45,7 +45,7 @@ func laws() []law {
 
 func isSame(s Situation) bool { return s.Memory == MemorySame || s.Memory == MemoryTouched }
 
-// syncLaws are what a person would say about objects that have arrived before, in a sync.
+// syncLaws returns the laws for objects that were uploaded before, in a sync.
 func syncLaws() []law {
 	deleted := func(s Situation, _ Rules) bool { return !s.Deleted && s.Condition == ConditionDeleted }
 	keeps := func(r Rules) bool { return r.Sync.OnDestinationChange != "overwrite" }
@@ -193,8 +193,8 @@ func checkLaws(t *testing.T, s Situation, r Rules) {
 	}
 }
 
-// The first state of an item follows from its decision: only a create or an
-// adopt may be carried out, and what could not be read is a failure.
+// TestFirstState verifies that the first state of an item follows from its decision: only a create
+// or an adopt is planned, and an unreadable object is a failure.
 func TestFirstState(t *testing.T) {
 	for _, tc := range []struct {
 		action state.Action

@@ -10,7 +10,7 @@ const FieldFurther = "further"
 type Difference struct {
 	Key, Asset string
 	Field      string // "presence", "place", "size", "name", "content", "processing" or FieldFurther
-	Want, Got  string // where they can be said in a word
-	What       string // for people: what is wrong with the asset
+	Want, Got  string // if they are short
+	What       string // for people: the difference
 	Note       bool
 }

@@ -16,7 +16,7 @@ func HasClass(err error, class retry.Class) bool {
 // listsNothing begins the message of an EmptySourceError.
 const listsNothing = "the source is empty"
 
-// An EmptySourceError says that a source lists no objects, although some were uploaded before: it
+// An EmptySourceError means that a source lists no objects, although some were uploaded before: it
 // is probably not mounted.
 type EmptySourceError struct{ Known int64 }
 

@@ -8,7 +8,7 @@ import (
 	"assetferry/state"
 )
 
-// A past is a history of runs, the newest first, that notes from where on it was asked.
+// A past is a history of runs, the newest first. It records the arguments of CountIncomplete.
 type past struct {
 	runs          []state.Run
 	from, retried int64
@@ -21,7 +21,8 @@ func (p *past) CountIncomplete(_ context.Context, _, from, retried int64) (int64
 	return 7, nil
 }
 
-// What was left counts from the last run on that looked at all of the source.
+// TestCountIncomplete verifies that incomplete objects are counted from the last run that listed
+// the whole source.
 func TestCountIncomplete(t *testing.T) {
 	run := func(num int64, command string, r Rules) state.Run {
 		rules, err := json.Marshal(r)
@@ -45,7 +46,7 @@ func TestCountIncomplete(t *testing.T) {
 	for name, tc := range map[string]struct {
 		runs    []state.Run
 		want    int64
-		retried int64 // want if it is 0
+		retried int64 // 0: the same as want
 	}{
 		"none":                 {nil, 0, 0},
 		"all of it":            {[]state.Run{run(5, "migrate", all), run(4, "migrate", all)}, 5, 0},

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Pages hold all there is, but for the page that an error cuts short.
+// TestPages verifies that pages contain all values, except those of a page that an error cuts
+// short.
 func TestPages(t *testing.T) {
 	failed := errors.New("failed")
 	for _, c := range []struct {

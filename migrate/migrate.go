@@ -154,7 +154,7 @@ type Deps struct {
 	State  *state.Store
 	Watch  Observer
 	Log    *slog.Logger
-	Now    func() time.Time // the server's clock, as well as it is known
+	Now    func() time.Time // an estimate of the server's clock
 	// Describer returns metadata of the user's table; nil if there is none.
 	Describer Describer
 	// Mapping maps the found metadata of objects to metadata of assets.
@@ -176,7 +176,7 @@ func (d Deps) WithDefaults() Deps {
 	return d
 }
 
-// ErrStopped says that the run was asked to stop: work in progress was finished and recorded.
+// ErrStopped means that the run was asked to stop: work in progress was finished and recorded.
 var ErrStopped = errors.New("stopped on request")
 
 // Categories returns the categories in the order of the service, in which they are chosen.

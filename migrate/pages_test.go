@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// failsAfter is a sequence of the numbers below n that ends with an error.
+// failsAfter yields the numbers below n and then an error.
 func failsAfter(n int, err error) iter.Seq2[int, error] {
 	return func(yield func(int, error) bool) {
 		for v := range n {
@@ -19,8 +19,9 @@ func failsAfter(n int, err error) iter.Seq2[int, error] {
 	}
 }
 
-// What is asked about a page may fail as well, and then no user would hear of the error that
-// the sequence ended with. So a page that such an error cuts short is not given at all.
+// TestPagesGiveTheErrorOfTheirSequence verifies that a page which an error cuts short is not
+// yielded. A caller may fail while it handles that page, and would then hide the error of the
+// sequence.
 func TestPagesGiveTheErrorOfTheirSequence(t *testing.T) {
 	store := errors.New("the disk is full")
 	for n := range 5 {

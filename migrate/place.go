@@ -114,8 +114,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// SplitName cuts a name before its extension: "photo.v2.jpg" gives "photo.v2"
-// and "jpg". A name that only begins with a dot has no extension.
+// SplitName splits a name at its extension: "photo.v2.jpg" becomes "photo.v2" and "jpg". A name
+// whose only dot is the first character has no extension.
 func SplitName(name string) (base, extension string) {
 	if i := strings.LastIndexByte(name, '.'); i > 0 {
 		return name[:i], name[i+1:]
@@ -127,13 +127,13 @@ func SplitName(name string) (base, extension string) {
 type NewCategory struct {
 	Name       string   `json:"name"`
 	Extensions []string `json:"extensions"`
-	Private    bool     `json:"private,omitempty"` // as it is at the source
+	Private    bool     `json:"private,omitempty"` // as at the source
 }
 
 // Category returns its name in the category of an item; see WantedCategory.
 func (c NewCategory) Category() string { return NewPrefix + c.Name }
 
-// NormalName returns a name in Unicode form C, as it is stored and searched for.
+// NormalName returns a name in Unicode form C, in which names are stored and searched for.
 func NormalName(s string) string {
 	if isASCII(s) {
 		return s

@@ -14,7 +14,7 @@ import (
 	"assetferry/state"
 )
 
-// A PlanHead holds the parts of a plan besides its items.
+// A PlanHead contains the parts of a plan besides its items.
 type PlanHead struct {
 	Source         string // its name in the state database
 	SourceLocation string // its path or URL; differs from Source if the user named the source
@@ -74,7 +74,7 @@ func (h *PlanHash) Add(i state.Item) {
 	h.numbers(i.Size, unixNano(i.Time))
 }
 
-// Sum gives the hash in hexadecimal digits.
+// Sum returns the hash in hexadecimal digits.
 func (h *PlanHash) Sum() string { return hex.EncodeToString(h.sum.Sum(nil)) }
 
 // texts adds texts, each with its length, so that they cannot run together.

@@ -37,7 +37,7 @@ func parse(t *testing.T) (*token.FileSet, []*ast.File) {
 	return set, files
 }
 
-// An engine imports its packages as far as they are checked, and nothing else.
+// An engine imports its own packages if they are already checked, and no others.
 type engine map[string]*types.Package
 
 func (e engine) Import(path string) (*types.Package, error) {
@@ -47,7 +47,7 @@ func (e engine) Import(path string) (*types.Package, error) {
 	return nil, errors.New("not read")
 }
 
-// check finds out the types of the engine's code, as far as its packages alone report them.
+// check determines the types in the code of the engine, as far as its own packages suffice.
 func (e engine) check(t *testing.T, set *token.FileSet, files []*ast.File) *types.Info {
 	t.Helper()
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
@@ -67,7 +67,8 @@ func (e engine) check(t *testing.T, set *token.FileSet, files []*ast.File) *type
 	return info
 }
 
-// A text that becomes a reason anywhere else than in the table has no row.
+// TestEveryReasonHasRow verifies that each text that becomes a reason in the code has a row in the
+// table.
 func TestEveryReasonHasRow(t *testing.T) {
 	set, files := parse(t)
 	info := engine{}.check(t, set, files)
@@ -109,7 +110,8 @@ func TestEveryReasonHasRow(t *testing.T) {
 	}
 }
 
-// The engine does not know how people give it settings.
+// TestEngineNamesNoFlag verifies that texts of the engine name no flags: it does not know how
+// people configure it.
 func TestEngineNamesNoFlag(t *testing.T) {
 	set, files := parse(t)
 	flag := regexp.MustCompile(`(^|[^-])--[a-z]`)
@@ -131,8 +133,8 @@ func TestEngineNamesNoFlag(t *testing.T) {
 	}
 }
 
-// Whoever reads why an object did not arrive is reported what decides about it. What arrives
-// needs no remedy.
+// TestEveryReasonHasRemedy verifies that each reason for an object without an asset names the
+// setting that decides about it. Other reasons need no remedy.
 func TestEveryReasonHasRemedy(t *testing.T) {
 	arrives := []Reason{
 		ReasonNew, ReasonExtensionAdded, ReasonRenamed, ReasonUnchanged, ReasonMetadataMissing, ReasonIdenticalAsset, ReasonIdenticalObject, ReasonSameNameAndSize, ReasonNameExistsCreated,

@@ -12,7 +12,7 @@ const SyncCommand = "sync"
 // maxListingAge is the age up to which a run is resumed with its listing.
 const maxListingAge = 12 * time.Hour
 
-// planCommand is the command that shows what another one would do.
+// planCommand is the command that shows the actions of another command.
 const planCommand = "plan"
 
 // A RunStep is the decision about the unfinished run of a source and destination.
@@ -34,7 +34,7 @@ type RunReason string
 
 // The reasons.
 const (
-	WhyRestart     RunReason = "restart"     // it was asked for
+	WhyRestart     RunReason = "restart"     // the user requested it
 	WhyOtherRun    RunReason = "other_run"   // the unfinished run has another command, or is an undo
 	WhyOtherPlan   RunReason = "other_plan"  // it carries out another approved plan
 	WhyOtherRules  RunReason = "other_rules" // its rules differ
@@ -74,7 +74,7 @@ func DecideRun(s RunSituation) (RunDecision, error) {
 		return RunDecision{Step: StepBegin, Why: WhyOtherRun}, nil
 	case run.Num == 0, s.Command == planCommand:
 		return RunDecision{Step: StepBegin}, nil
-	case !sent && run.Undoes != 0: // it undid nothing
+	case !sent && run.Undoes != 0: // it has undone nothing
 		return RunDecision{Step: StepBegin}, nil
 	case !sent && isSync && !otherRun: // only the current source counts
 		return RunDecision{Step: StepBegin}, nil

@@ -10,8 +10,8 @@ import (
 	"assetferry/state"
 )
 
-// A runLaw is one line of what a person would say about which run a command works with. The
-// first that holds decides; none of it is taken from the code.
+// A runLaw states in one line which run a command is expected to use. The first law that applies
+// decides. Laws are written independently of the code.
 type runLaw struct {
 	holds func(runCase) bool
 	step  RunStep
@@ -23,32 +23,32 @@ type runCase struct {
 	RunSituation
 	none      bool // no run is unfinished
 	sent      bool // the unfinished one has begun to send
-	same      bool // it is of the same command
+	same      bool // the command is the same
 	otherPlan bool // and of another approved plan
 	differs   bool // its rules are others
 	old       bool // its listing is too old
 }
 
 func runLaws() []runLaw {
-	keeps := func(c runCase) bool { return c.same && !c.otherPlan && !c.Restart } // nothing but its rules may be against that run
+	keeps := func(c runCase) bool { return c.same && !c.otherPlan && !c.Restart } // only its rules may prevent resuming that run
 	return []runLaw{
 		{func(c runCase) bool { return c.none }, StepBegin, ""},
 
-		// A plan looks on, and says so.
+		// A plan begins its own run, and reports the other one.
 		{func(c runCase) bool { return c.Command == "plan" && c.sent }, StepBegin, WhyOtherRun},
 		{func(c runCase) bool { return c.Command == "plan" }, StepBegin, ""},
 
-		// An undo that undid something is finished, or given up by a person.
+		// An undo that has undone something is finished, or ended by a person.
 		{func(c runCase) bool { return c.Unfinished.Undoes != 0 && !c.sent }, StepBegin, ""},
 		{func(c runCase) bool { return c.Unfinished.Undoes != 0 && !c.Restart }, StepRefuse, WhyOtherRun},
 		{func(c runCase) bool { return c.Unfinished.Undoes != 0 }, StepSupersede, WhyRestart},
 
-		// A sync needs no person: it follows what there is now.
+		// A sync needs no confirmation: it follows the present state.
 		{func(c runCase) bool { return c.Command == "sync" && c.same && !c.sent }, StepBegin, ""},
 		{func(c runCase) bool { return c.Command == "sync" && keeps(c) && !c.differs }, StepRelist, WhyNews},
 		{func(c runCase) bool { return c.Command == "sync" && keeps(c) }, StepSupersede, WhyOtherRules},
 
-		// Every other run that has sent something ends only when a person says so.
+		// Every other run that has sent something ends only if a person confirms that.
 		{func(c runCase) bool { return c.Restart }, StepSupersede, WhyRestart},
 		{func(c runCase) bool { return !c.same && c.sent }, StepRefuse, WhyOtherRun},
 		{func(c runCase) bool { return !c.same }, StepSupersede, WhyOtherRun},
@@ -57,7 +57,7 @@ func runLaws() []runLaw {
 		{func(c runCase) bool { return c.differs && c.sent }, StepRefuse, WhyOtherRules},
 		{func(c runCase) bool { return c.differs }, StepSupersede, WhyOtherRules},
 
-		// It is the same run, and only what it relies on may have to be made again.
+		// The run is the same, and only its listing may be outdated.
 		{func(c runCase) bool { return c.Unfinished.Stale }, StepRelist, WhyStale},
 		{func(c runCase) bool { return c.old }, StepRelist, WhyOldListing},
 		{func(c runCase) bool { return c.Unfinished.State == state.Planned }, StepReplan, ""},
@@ -82,7 +82,7 @@ func unfinishedRuns(t *testing.T, now time.Time, rules ...Rules) []state.Run {
 				for _, age := range []time.Duration{0, 12 * time.Hour, 12*time.Hour + time.Millisecond} {
 					for flags := range 4 {
 						run := state.Run{Num: 7, Command: command, State: at, Rules: storedRules(t, r), ListedAt: now.Add(-age), Stale: flags&1 != 0,
-							PlanHash: map[bool]string{true: "this plan", false: "another plan"}[flags&2 != 0]} // whatever the command
+							PlanHash: map[bool]string{true: "this plan", false: "another plan"}[flags&2 != 0]} // for each command
 						if command == "undo" {
 							run.Undoes, run.Rules = 3, json.RawMessage("{}")
 						}
@@ -142,7 +142,8 @@ func checkDecideRun(t *testing.T, c runCase, differences []string) {
 	}
 }
 
-// Rules that cannot be read are those of a run that no user resumes; a person may give it up.
+// TestDecideRunWithUnreadableRules verifies that a run with unreadable rules is not resumed, and
+// that a person may end it.
 func TestDecideRunWithUnreadableRules(t *testing.T) {
 	t.Parallel()
 	s := RunSituation{Unfinished: state.Run{Num: 7, Command: "migrate", State: state.Applying, Rules: json.RawMessage("no JSON")}, Command: "migrate", Rules: DefaultRules()}
@@ -155,7 +156,7 @@ func TestDecideRunWithUnreadableRules(t *testing.T) {
 	}
 }
 
-// An undoLaw is one line of what a person would say about how an undo begins.
+// An undoLaw states in one line how an undo is expected to begin.
 type undoLaw struct {
 	holds           func(UndoRunSituation) bool
 	applied, shown  RunStep
@@ -180,7 +181,7 @@ func TestDecideUndoRunCrossProduct(t *testing.T) {
 	t.Parallel()
 	cases := 0
 	for _, undone := range []state.RunState{state.Scanning, state.Planning, state.Planned, state.Applying, state.Finished, state.Superseded} {
-		for _, unfinished := range []state.Run{{}, {Num: 3}, {Num: 5}, {Num: 6, Undoes: 3}, {Num: 6, Undoes: 5}} { // of which 3 will be undone
+		for _, unfinished := range []state.Run{{}, {Num: 3}, {Num: 5}, {Num: 6, Undoes: 3}, {Num: 6, Undoes: 5}} { // run 3 is the one to undo
 			for _, at := range []state.RunState{state.Scanning, state.Planning, state.Planned, state.Applying} {
 				for flags := range 8 {
 					cases++

@@ -19,7 +19,7 @@ func TestMatch(t *testing.T) {
 		{"*.psd", "a.psd", true},
 		{"*.psd", "deep/down/a.psd", true},
 		{"*.psd", "a.psd.zip", false},
-		{"*.psd", "folder.psd/a.jpg", true}, // a match of a folder holds for what is in it
+		{"*.psd", "folder.psd/a.jpg", true}, // a matching folder includes its contents
 		{"*.PSD", "a.psd", false},
 		{"drafts", "drafts/a.jpg", true},
 		{"drafts", "x/drafts/a.jpg", true},
@@ -38,7 +38,7 @@ func TestMatch(t *testing.T) {
 		{"**/x", "x", true},
 		{"**/x", "a/b/x/y", true},
 		{"**", "anything/at/all", true},
-		{"a/**", "a", true}, // so that a directory that cannot be read is skipped with its content
+		{"a/**", "a", true}, // so that a directory that cannot be read is skipped with all that it contains
 		{"a/**", "a/b", true},
 		{"a/**", "ab", false},
 		{"?.jpg", "ä.jpg", true},
@@ -74,7 +74,7 @@ func FuzzMatch(f *testing.F) {
 		if CheckGlob(glob) != nil {
 			return
 		}
-		// What is in a matched folder matches, too.
+		// Objects in a matching folder match, too.
 		if got && key != "" && !Match(glob, sources.Key(strings.TrimSuffix(key, "/")+"/below")) {
 			t.Errorf("%q matches %q and not what is in it", glob, key)
 		}
@@ -84,7 +84,7 @@ func FuzzMatch(f *testing.F) {
 func TestMatchIsNotExponential(t *testing.T) {
 	glob := strings.Repeat("**/", 200) + "x"
 	key := sources.Key(strings.Repeat("a/", 200) + "y")
-	if Match(glob, key) { // or it would not come to an end
+	if Match(glob, key) { // or the search would not end
 		t.Error("matched")
 	}
 }
@@ -151,10 +151,10 @@ func TestKeyListCovers(t *testing.T) {
 	}{
 		{"a", "", true, false},
 		{"d", "", false, false},
-		{"d/", "", false, false}, // a folder that can be read hides nothing
+		{"d/", "", false, false}, // a readable folder hides nothing
 		{"d/", sources.UnreadableDirectory, true, false},
 		{"c/", sources.UnreadableDirectory, false, false},
-		{"e/", sources.UnreadableDirectory, false, false}, // after all of them
+		{"e/", sources.UnreadableDirectory, false, false}, // behind all of them
 		{"b/c/d", "", false, true},
 		{"d/x/y", "", false, false},
 	} {

@@ -9,7 +9,7 @@ import (
 	"assetferry/state"
 )
 
-// A SafetyCheckError says that a safety check stops a run before it uploads anything.
+// A SafetyCheckError means that a safety check stops a run before it uploads anything.
 type SafetyCheckError struct {
 	What     string // happened
 	NextStep string // see Remedy

@@ -29,9 +29,9 @@ func FormerProcessEnd(alive time.Time) time.Time {
 	return now.Add(-max(0, now.Sub(alive.Add(aliveSlack))))
 }
 
-// Workers returns the number of goroutines for so many concurrent uploads: two for each, where
-// opening an object takes as long as its upload, and some more for fluctuations. Each has at most
-// one object open.
+// Workers returns the number of goroutines for a number of concurrent uploads: two for each,
+// because opening an object may take as long as its upload, and some more for fluctuations. Each
+// has at most one object open.
 func Workers(uploads int) int { return 5*uploads/2 - 1 }
 
 // handledPerSecond is a safe lower limit of bytes per second that a service processes: it may copy

@@ -25,7 +25,7 @@ type refusal struct{ auth bool }
 func (refusal) Error() string  { return "refused" }
 func (r refusal) IsAuth() bool { return r.auth }
 
-// Errors around that of a source have no say: they are about other credentials.
+// TestIsAuth verifies that only errors of the source count: others are about other credentials.
 func TestIsAuth(t *testing.T) {
 	for _, auth := range []bool{true, false} {
 		err := errors.Join(refusal{!auth}, &Error{Err: fmt.Errorf("list: %w", refusal{auth})})

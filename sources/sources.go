@@ -51,9 +51,9 @@ type Traits struct {
 	// PinsVersions means that Open reads the listed version even if the object
 	// has been overwritten.
 	PinsVersions bool
-	// ContentTags means that a version tag of 32 hexadecimal digits is computed from the
-	// content. Objects of the same size with the same tag are identical. Different tags, and
-	// tags of another form, prove nothing: the content may have been encrypted.
+	// ContentTags means that a version tag of 32 hexadecimal digits is computed from the content.
+	// Objects of the same size with the same tag are identical. Objects with different tags, or
+	// with tags of another form, may still be identical: the content may have been encrypted.
 	ContentTags bool
 	// Describes means that Open returns a Describer.
 	Describes bool

@@ -41,7 +41,7 @@ var aliasTable = Columns[aliasRow]{
 
 // The columns and statements of aliases.
 var (
-	// aliasFromItem has the columns of an alias that come from the item i of its object and the
+	// aliasFromItem maps the columns of an alias to those of the item i of its object and of the
 	// receipt r of its owner.
 	aliasFromItem = aliasTable.From(map[string]string{
 		"key": "i.key", "size": "i.size", "time": "i.time", "version_tag": "i.version_tag", "content_type": "i.content_type", "owner": "r.key", "run": "i.run",
@@ -65,7 +65,7 @@ func (s *Store) AllAliases(ctx context.Context, pair int64, after sources.Key) i
 	})
 }
 
-// AliasesOf lists those of one owner.
+// AliasesOf lists the aliases of an owner.
 func (s *Store) AliasesOf(ctx context.Context, pair int64, owner sources.Key) iter.Seq2[Alias, error] {
 	return paged(s.r, "", func(a Alias) sources.Key { return a.Key }, func(after sources.Key) ([]Alias, error) {
 		return query(ctx, s.r, "list aliases", scanAliases(),
@@ -101,15 +101,16 @@ func (s *Store) ForgetAliasesOf(ctx context.Context, pair int64, owner sources.K
 // A Sharer is an object that a run would create, or one whose asset it could share.
 type Sharer struct {
 	Item
-	// Owns says that it has an asset of its own in any case: it has a receipt, or is moved, adopted
-	// or created again.
+	// Owns reports whether the object has an asset of its own: it has a receipt, or is moved,
+	// adopted or created again.
 	Owns bool
 }
 
 // Sharers lists the objects that a run would create, and the objects whose assets they could share.
-// It lists only sizes that occur more than once, ordered by size and key. Of objects with a receipt
-// it reads only what identifies the content. Deleted objects and objects that get other content are
-// not listed, unless they got it before the run was listed again. The list is a snapshot.
+// It lists only sizes that occur more than once, ordered by size and key. For objects with a
+// receipt it reads only the columns that identify the content. It does not list deleted objects,
+// nor objects that get other content, unless they got it before the run was listed again. The list
+// is a snapshot.
 func (s *Store) Sharers(ctx context.Context, run, pair int64) iter.Seq2[Sharer, error] {
 	const new = ` FROM items WHERE run = ?1 AND action = 'create' AND previous_key = '' AND state = 'planned' AND size > 0`
 	scan := func(rows *sql.Rows) (c Sharer, err error) {
@@ -126,7 +127,7 @@ func (s *Store) Sharers(ctx context.Context, run, pair int64) iter.Seq2[Sharer, 
 		ORDER BY size, key`, run, pair)
 }
 
-// receiptAsItem has the content of a receipt in the columns of an item.
+// receiptAsItem maps the content of a receipt to the columns of an item.
 var receiptAsItem = itemTable.From(map[string]string{
 	"key": "r.key", "size": "r.size", "time": "r.time", "version_tag": "r.version_tag", "content_type": "r.content_type",
 	"checksum": "r.checksum", "asset": "r.asset", "base": "0", "slot": "0", "attempts": "0", "intent_at": "0", "retry_at": "0",

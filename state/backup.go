@@ -46,7 +46,7 @@ func (s *Store) Backup(ctx context.Context) (path string, err error) {
 	return path, nil
 }
 
-// isBackedUp reports whether nothing was written since the backup at path.
+// isBackedUp reports whether the state database is unchanged since the backup at path.
 func (s *Store) isBackedUp(ctx context.Context, path string) bool {
 	if _, err := os.Stat(path); err != nil {
 		return false

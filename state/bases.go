@@ -135,7 +135,7 @@ func (b *bases) ofReceipt(ctx context.Context, r Receipt) (number sql.NullInt64,
 	return b.number(ctx, of)
 }
 
-// baseName returns the name that a key gives an object, "" if SQL might see another one.
+// baseName returns the last segment of a key, or "" if SQL might derive another name.
 func baseName(key string) string {
 	if !utf8.ValidString(key) || strings.ContainsRune(key, 0) {
 		return ""
@@ -143,7 +143,7 @@ func baseName(key string) string {
 	return key[strings.LastIndexByte(key, '/')+1:]
 }
 
-// splitName is the reverse of filename, where there is one.
+// splitName reverses filename. Some names have no extension.
 func splitName(name string) (base, extension string) {
 	extension = path.Ext(name)
 	return strings.TrimSuffix(name, extension), strings.TrimPrefix(extension, ".")

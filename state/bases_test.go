@@ -11,7 +11,8 @@ import (
 	"assetferry/sources"
 )
 
-// What a row has in common with others is read as it was written, whatever it is.
+// TestBases verifies that rows are read as they were written, although they store text that they
+// share with other rows only once.
 func TestBases(t *testing.T) {
 	keys := []string{
 		"a.jpg", "b", "d/", "d/.jpg", "d/a.", "d/a.b.jpg", "d/e/f.JPG", "d/e/ü.jpg", "d/no\x00text.jpg", "d/no\xfftext.jpg", "ü/ö.jpg",
@@ -63,7 +64,7 @@ func TestBases(t *testing.T) {
 	}
 }
 
-// wantWritten wants these receipts to be read, in all the ways there are.
+// wantWritten checks that every way to read receipts returns these.
 func (j *journey) wantWritten(receipts []Receipt) {
 	j.Helper()
 	j.wantKept(receipts)
@@ -96,7 +97,7 @@ func (j *journey) wantWritten(receipts []Receipt) {
 	}
 }
 
-// wantKept wants what is kept with objects to be read, and summed up.
+// wantKept checks the stored metadata of objects, and its sums.
 func (j *journey) wantKept(receipts []Receipt) {
 	j.Helper()
 	var want DescriptionSum
@@ -125,7 +126,7 @@ func (j *journey) wantKept(receipts []Receipt) {
 	}
 }
 
-// A service whose URLs have nothing in common makes no base for each.
+// TestBasesAreFew verifies that URLs with nothing in common do not create a base each.
 func TestBasesAreFew(t *testing.T) {
 	j := begin(t)
 	keys := numbered(maxBases + 10)

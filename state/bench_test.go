@@ -11,7 +11,7 @@ func perSecond(b *testing.B, rows int) {
 	b.ReportMetric(float64(rows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 }
 
-// benchPage gives the n-th page of a listing.
+// benchPage returns the n-th page of a listing.
 func benchPage(n int) Page {
 	var p Page
 	for _, key := range numbered(benchBatch) {

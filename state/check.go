@@ -18,8 +18,8 @@ import (
 // shownRows is the number of keys that a check names for each problem.
 const shownRows = 5
 
-// invariants hold in every state database beyond the schema, each as a query for the keys that
-// violate it.
+// invariants are rules beyond the schema that every state database obeys, each as a query for the
+// keys that violate it.
 var invariants = []struct{ broken, query string }{
 	{"is done and has no upload record", `SELECT i.key FROM items i JOIN runs r ON r.num = i.run
 		WHERE i.state IN ('done', 'sent') AND i.action <> 'trash' AND (i.action <> 'adopt' OR i.previous_key = '')

@@ -33,7 +33,7 @@ func (c Columns[T]) Only(names ...string) Columns[T] {
 	return chosen
 }
 
-// Names is how an INSERT names the columns.
+// Names returns the columns for an INSERT.
 func (c Columns[T]) Names() string {
 	return c.join(func(c Column[T]) string { return c.Name })
 }
@@ -43,7 +43,7 @@ func (c Columns[T]) Marks() string {
 	return c.join(func(Column[T]) string { return "?" })
 }
 
-// Sets is how an UPDATE sets the columns.
+// Sets returns the assignments for an UPDATE.
 func (c Columns[T]) Sets() string {
 	return c.join(func(c Column[T]) string { return c.Name + " = ?" })
 }
@@ -53,7 +53,7 @@ func (c Columns[T]) Excluded() string {
 	return c.join(func(c Column[T]) string { return c.Name + " = excluded." + c.Name })
 }
 
-// Reads is how a SELECT names the columns.
+// Reads returns the expressions for a SELECT.
 func (c Columns[T]) Reads() string {
 	return c.join(func(c Column[T]) string {
 		if c.Read == "" {

@@ -49,13 +49,13 @@ func (s *Store) Missed(ctx context.Context, run Run, before int64, absent string
 	})
 }
 
-// failedItems holds for items that did not reach the destination.
+// failedItems selects items that did not reach the destination.
 const failedItems = `state IN ('failed', 'retries_exhausted', 'changed', 'conflict', 'retry_scheduled', 'unconfirmed')`
 
 // A LongFailure is a failed item of a run, and since when its object fails.
 type LongFailure struct {
 	ItemStatus
-	Since time.Time // zero where that is not known
+	Since time.Time // zero if unknown
 	Runs  int       // one after the other; 0 if that is not counted
 	Error string
 }

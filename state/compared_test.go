@@ -9,8 +9,8 @@ import (
 	"assetferry/sources"
 )
 
-// What syncs did to an object is known afterwards: where it was moved, what was there
-// before, and since when it was deleted.
+// TestTracesOfSyncs verifies the history of an object after syncs: the keys it had, its former
+// content, and the time since which it is deleted.
 func TestTracesOfSyncs(t *testing.T) {
 	c := newCalendar(t)
 	ctx := t.Context()
@@ -59,7 +59,7 @@ func TestTracesOfSyncs(t *testing.T) {
 	}
 }
 
-// TestNewSkipsOfEachReason asks for several reasons: the last of them counts like the others.
+// TestNewSkipsOfEachReason verifies that each of several reasons is counted, including the last.
 func TestNewSkipsOfEachReason(t *testing.T) {
 	j := begin(t)
 	j.stage("a", "b", "c", "d")
@@ -79,7 +79,8 @@ func TestNewSkipsOfEachReason(t *testing.T) {
 	}
 }
 
-// A run met what cannot be taken if it met all of it, could take none of it, and knew no size.
+// TestMetUnsized verifies when a run counts as having met all obstacles: it listed all of them,
+// none could be read, and none had a known size.
 func TestMetUnsized(t *testing.T) {
 	c := newCalendar(t)
 	ctx := t.Context()

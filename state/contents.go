@@ -16,7 +16,7 @@ type Content struct {
 	Checksum []byte
 }
 
-// An IdenticalGroup is a group of objects with identical content, two of which are named.
+// An IdenticalGroup is a group of objects with identical content. It names two of them.
 type IdenticalGroup struct {
 	First, Last sources.Key
 	Objects     int64
@@ -95,7 +95,7 @@ func (s *Store) IdenticalContents(ctx context.Context, run int64, some int) (Ide
 	return s.sumIdentical(ctx, run, some, `SELECT key, size, checksum AS mark FROM contents WHERE run = ?1 AND checksum IS NOT NULL`, `TRUE`)
 }
 
-// IdenticalTags does the same by version tags that are checksums of the content: those of 32
+// IdenticalTags is the same for version tags that are checksums of the content: those of 32
 // hexadecimal digits.
 func (s *Store) IdenticalTags(ctx context.Context, run int64, some int) (IdenticalSum, error) {
 	return s.sumIdentical(ctx, run, some, `SELECT key, size, version_tag AS mark FROM items WHERE `+plannedUploads+`

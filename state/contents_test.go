@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Only contents of equal size are noted, and only those stay that are equal by all that
-// was read of them.
+// TestContents verifies that only contents of equal size are recorded, and that only those remain
+// that are identical as far as they were read.
 func TestContents(t *testing.T) {
 	j := begin(t)
 	ctx, run := t.Context(), j.run.Num
@@ -55,8 +55,8 @@ func TestContents(t *testing.T) {
 	}
 }
 
-// Tags confirm something only in the form that is made from the content, and for equal
-// sizes. The groups that take most space come first.
+// TestEqualTags verifies that version tags count only in the form of a checksum, and only for
+// objects of the same size. The groups that take most space come first.
 func TestEqualTags(t *testing.T) {
 	j := begin(t)
 	ctx, run := t.Context(), j.run.Num

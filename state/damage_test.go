@@ -25,8 +25,8 @@ import (
 	"assetferry/state/ownership"
 )
 
-// A disk that is full costs what was being written and nothing else: once there is
-// space the same state database goes on.
+// TestFullDisk verifies that a full disk fails only the present write, and that the same state
+// database can be written again once there is space.
 func TestFullDisk(t *testing.T) {
 	j := begin(t)
 	j.apply(numbered(50)...)
@@ -52,8 +52,8 @@ func TestFullDisk(t *testing.T) {
 	must(t, j.record(outcomes...))
 }
 
-// killed gives the files of a state database as they are when its owner is killed: the
-// latest writes are in its write-ahead log.
+// killed returns the files of a state database as after its owner was killed: the latest writes are
+// in the write-ahead log.
 func killed(t *testing.T) (path string, writes int) {
 	t.Helper()
 	alive := filepath.Join(t.TempDir(), "state.db")
@@ -66,8 +66,8 @@ func killed(t *testing.T) (path string, writes int) {
 	return frozen(t, alive), writes
 }
 
-// frozen gives the files of a state database as they are at this instant, in another place
-// where they pass for the same files.
+// frozen copies the files of a state database in their present state to another folder, where they
+// are accepted as the original.
 func frozen(t *testing.T, path string) (there string) {
 	t.Helper()
 	there = filepath.Join(t.TempDir(), "state.db")
@@ -82,8 +82,8 @@ func frozen(t *testing.T, path string) (there string) {
 	return there
 }
 
-// outcome opens a state database that something happened to. It works and has everything,
-// or it is refused for a reason that users are informed the remedy of.
+// outcome opens a damaged state database. It must work and be complete, or be refused with a reason
+// that has a remedy.
 func outcome(t *testing.T, path string, writes int) string {
 	t.Helper()
 	s, err := Open(t.Context(), path)
@@ -116,8 +116,8 @@ func TestKilledOwner(t *testing.T) {
 	}
 }
 
-// A write-ahead log that was deleted, or cut off anywhere, is the loss of writes that
-// had been confirmed, so that what was sent would be sent again.
+// TestTruncatedLog verifies that a deleted or truncated write-ahead log is detected. It lost
+// confirmed writes, so objects would be uploaded again.
 func TestTruncatedLog(t *testing.T) {
 	path, writes := killed(t)
 	info, err := os.Stat(path + "-wal")
@@ -139,9 +139,9 @@ func TestTruncatedLog(t *testing.T) {
 	}
 }
 
-// Bits flip anywhere in a state database, whether it was closed or killed, and whether its
-// pages are in the write-ahead log or in the database. It is refused, or has everything
-// as it was because the page is in the log, too.
+// TestFlippedBits verifies that a flipped bit anywhere in a closed or killed state database is
+// detected, in the database or in its write-ahead log, or has no effect because the log contains
+// the page.
 func TestFlippedBits(t *testing.T) {
 	seed := seedtest.Seed(t)
 	for name, path := range map[string]string{"closed": closedState(t), "killed": halfMoved(t), "all in the log": killedAlone(t)} {
@@ -165,8 +165,8 @@ func TestFlippedBits(t *testing.T) {
 	}
 }
 
-// pagesInLog gives the pages in the write-ahead log of a state database. Its frames have the salt of its
-// header, their number first, and, where a transaction is committed, the size of the database.
+// pagesInLog returns the pages in the write-ahead log of a state database. Its frames have the salt
+// of the log header, the page number comes first, and a commit frame has the size of the database.
 func pagesInLog(t *testing.T, path string) map[uint32]bool {
 	t.Helper()
 	log, err := os.ReadFile(path + disk.WALSuffix)
@@ -191,7 +191,8 @@ func pagesInLog(t *testing.T, path string) map[uint32]bool {
 	return pages
 }
 
-// A state database that is refused is left as it is, so that it is refused the next time, too.
+// TestRefusedFileIsNotChanged verifies that a refused state database is not changed, so that it is
+// refused the next time, too.
 func TestRefusedFileIsNotChanged(t *testing.T) {
 	path := killedAlone(t)
 	must(t, os.WriteFile(path+disk.SumsSuffix, []byte("assetferry sumz\n\x00\x10\x00\x00"), 0o600))
@@ -243,7 +244,7 @@ func killedAlone(t *testing.T) string {
 	return path
 }
 
-// halfMoved is a state database whose owner was killed when half of its writes were in the
+// halfMoved returns a state database whose owner was killed when half of its writes were in the
 // database and half in the log.
 func halfMoved(t *testing.T) string {
 	t.Helper()
@@ -259,7 +260,7 @@ func halfMoved(t *testing.T) string {
 	return frozen(t, alive)
 }
 
-// dump gives what a state database remembers.
+// dump returns the content of a state database.
 func dump(t *testing.T, path string) (all []string) {
 	t.Helper()
 	s, err := OpenReadOnly(t.Context(), path)
@@ -273,7 +274,8 @@ func dump(t *testing.T, path string) (all []string) {
 	return all
 }
 
-// The sums of pages are as good after a kill at any instant of a checkpoint as before.
+// TestKilledInACheckpoint verifies that the page checksums are correct after a kill at any time
+// during a checkpoint.
 func TestKilledInACheckpoint(t *testing.T) {
 	alive := filepath.Join(t.TempDir(), "state.db")
 	s := open(t, alive)
@@ -300,8 +302,8 @@ func TestKilledInACheckpoint(t *testing.T) {
 	}
 }
 
-// A state database that was cut to nothing is not taken for one that is yet to be made, whichever of
-// the files beside it are left to report.
+// TestCutToNothing verifies that a state database that was truncated to 0 bytes is not replaced by
+// a new one, whichever other files exist.
 func TestCutToNothing(t *testing.T) {
 	closed, unclosed := closedState(t), killedAlone(t)
 	for name, tc := range map[string]struct {
@@ -334,8 +336,9 @@ func TestCutToNothing(t *testing.T) {
 	}
 }
 
-// Another program that opens a state database whose owner was killed moves its log, which our
-// sums do not report. That is unknown from damage, but there is a way on.
+// TestOtherProgramAfterAKill verifies the error after another program opened the state database of
+// a killed owner. That program moves the log, which makes the page checksums wrong. This looks like
+// damage, but there is a way to continue.
 func TestOtherProgramAfterAKill(t *testing.T) {
 	path := halfMoved(t)
 	other, err := sql.Open("sqlite", path)
@@ -345,7 +348,8 @@ func TestOtherProgramAfterAKill(t *testing.T) {
 	wantTakeover(t, path, 60)
 }
 
-// A backup that is as new as the state database has the same writes in other pages.
+// TestNewBackupInItsPlace verifies that an up-to-date backup can replace the state database,
+// although it has the same content in other pages.
 func TestNewBackupInItsPlace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	written(t, path, 40)
@@ -371,7 +375,8 @@ func wantTakeover(t *testing.T, path string, writes int) {
 	}
 }
 
-// A header that does not report a state database any more is damage where there was one.
+// TestDamagedHeader verifies that a header which is no longer that of a state database counts as
+// damage.
 func TestDamagedHeader(t *testing.T) {
 	path := closedState(t)
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -386,7 +391,7 @@ func TestDamagedHeader(t *testing.T) {
 	}
 }
 
-// The write-ahead log takes no more room than it is said to.
+// TestRoomOfTheLog verifies the maximum size of the write-ahead log.
 func TestRoomOfTheLog(t *testing.T) {
 	j := begin(t)
 	pages := j.fillLog(60)
@@ -395,7 +400,7 @@ func TestRoomOfTheLog(t *testing.T) {
 	}
 }
 
-// fillLog writes more than the log has room for, and gives the size of the state database then.
+// fillLog writes more than the log may contain, and returns the resulting number of pages.
 func (j *journey) fillLog(writes int) (pages int64) {
 	j.Helper()
 	for n := range writes {
@@ -415,7 +420,8 @@ func (j *journey) fillLog(writes int) (pages int64) {
 	return pages
 }
 
-// Readers of which there is always one do not keep the log from being begun again.
+// TestRoomOfTheLogUnderReaders verifies that overlapping readers do not keep the log from starting
+// again.
 func TestRoomOfTheLogUnderReaders(t *testing.T) {
 	j := begin(t)
 	ctx, stop := context.WithCancel(t.Context())
@@ -435,7 +441,8 @@ func TestRoomOfTheLogUnderReaders(t *testing.T) {
 	readers.Wait()
 }
 
-// A reader that was in the way once does not have the log grow twofold.
+// TestRoomOfTheLogAfterAReader verifies that the log does not double after a reader has delayed a
+// checkpoint.
 func TestRoomOfTheLogAfterAReader(t *testing.T) {
 	j := begin(t)
 	reader, err := j.r.BeginTx(t.Context(), nil)
@@ -450,7 +457,8 @@ func TestRoomOfTheLogAfterAReader(t *testing.T) {
 	j.fillLog(60)
 }
 
-// A check finds a page that is not as it was written, and leaves an owner at work alone.
+// TestCheckOfPages verifies that a check finds a changed page, and that it does not disturb an
+// active owner.
 func TestCheckOfPages(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	first, err := Open(t.Context(), path)
@@ -479,8 +487,8 @@ func TestCheckOfPages(t *testing.T) {
 	}
 }
 
-// A checkpoint that came to no end, for want of space, leaves a file that is too
-// short for its header, and a log that has the rest.
+// TestUnfinishedCheckpoint verifies that a state database can be used after a checkpoint that ran
+// out of space. The file is too short for its header, and the log has the rest.
 func TestUnfinishedCheckpoint(t *testing.T) {
 	path, writes := killed(t)
 	s, err := Open(t.Context(), path)
@@ -495,7 +503,8 @@ func TestUnfinishedCheckpoint(t *testing.T) {
 	}
 }
 
-// A check notices that a state database lacks what had been written to it.
+// TestCheckOfAnOlderStateDatabase verifies that a check detects an older copy of the state
+// database.
 func TestCheckOfAnOlderStateDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	written(t, path, 3)
@@ -553,7 +562,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A state database on a disk that is read-only can be read, if it is at rest.
+// TestReadingWhereNothingCanBeWritten verifies that a closed state database on a read-only disk can
+// be read.
 func TestReadingWhereNothingCanBeWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	written(t, path, 3)

@@ -32,7 +32,7 @@ func (s *Store) Stages(ctx context.Context, pair int64, key sources.Key) ([]Stag
 	return items, err
 }
 
-// An Attempt is one try at an item that came to nothing.
+// An Attempt is a failed attempt at an item.
 type Attempt struct {
 	Number int
 	At     time.Time

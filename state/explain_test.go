@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// All that is known of an object is found by its key, and nothing of others.
+// TestExplainObject verifies that all stored data about an object is found by its key, and no data
+// about others.
 func TestExplainObject(t *testing.T) {
 	j := begin(t)
 	ctx, pair := t.Context(), j.pair.ID

@@ -14,7 +14,7 @@ type Failure struct {
 	sources.Object           // as it was when it failed
 	Runs           int       // in which it failed, one after the other
 	Since          time.Time // start of the first of them; zero if unknown
-	Unclear        bool      // it was sent, and may have arrived all the same
+	Unclear        bool      // the object may have been uploaded
 	Error          string
 }
 

@@ -58,7 +58,7 @@ func (s *Store) SaveFormer(ctx context.Context, run, pair int64, all []Former) e
 	})
 }
 
-// FormerAsset returns the stored previous state of an item's asset; nothing if there is none.
+// FormerAsset returns the stored previous state of an item's asset, or nil if there is none.
 func (s *Store) FormerAsset(ctx context.Context, run int64, key sources.Key) (asset json.RawMessage, err error) {
 	const op = "find previous state of asset"
 	err = s.r.row(ctx, op, `SELECT asset FROM former WHERE run = ? AND key = ?`, run, key).Scan((*[]byte)(&asset))
@@ -113,7 +113,7 @@ func scanBefore(rows *sql.Rows) (b before, base sql.NullInt64, err error) {
 // ofUndone selects the stored states of the run that an undo, the parameter ?3, undoes.
 const ofUndone = ` FROM former WHERE run = (SELECT undoes FROM runs WHERE num = ?3)`
 
-// stillDeleted holds for a stored state whose object the run did not find under its key. An object
+// stillDeleted selects stored states whose object the run did not find under its key. An object
 // that it found was not deleted, although the run before may have missed it.
 const stillDeleted = `(key <> receipt ->> '$.key' OR EXISTS (SELECT 1 FROM items i WHERE i.run = former.run AND i.key = former.key AND i.action = 'trash'))`
 
@@ -122,8 +122,8 @@ const stillDeleted = `(key <> receipt ->> '$.key' OR EXISTS (SELECT 1 FROM items
 const restoredContentAt = `CASE WHEN EXISTS (SELECT 1 FROM items i WHERE i.run = former.run AND i.key = former.key AND i.action IN ('replace', 'trash'))
 	THEN ?4 ELSE receipt ->> '$.content_at' END`
 
-// restoreFormer restores the stored receipts of some items, with their storage metadata, and sums
-// them up. A query with one parameter, ?2, gives the keys of the items.
+// restoreFormer restores the stored receipts of some items with their storage metadata, and updates
+// the sums. The items are those whose keys a query with one parameter, ?2, returns.
 func restoreFormer(ctx context.Context, tx *sql.Tx, pair, undo int64, now time.Time, keys string, parameter any) (back ReceiptSum, err error) {
 	from := ofUndone + ` AND key IN (` + keys + `)`
 	rows, err := tx.QueryContext(ctx, `INSERT INTO receipts (pair, `+receiptRead.Names()+`, done_at, images, content_run, content_at) SELECT ?1, `+formerColumns+`,

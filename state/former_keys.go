@@ -42,8 +42,8 @@ const formerNames = `json_object(
 	'aliases', json((SELECT json_group_array(a.key) FROM aliases a WHERE a.pair = r.pair AND a.owner = r.key)),
 	'given', json((SELECT json_group_array(g.url) FROM old_urls g WHERE g.pair = r.pair AND g.key = r.key)))`
 
-// undoRename reverts rename for items of a run that is undone: a query with one parameter, ?2,
-// gives their keys. Changes of the same keys by later runs stay.
+// undoRename reverts rename for items of a run that is undone. Their keys come from a query with
+// one parameter, ?2. Changes of the same keys by later runs stay.
 func undoRename(ctx context.Context, tx *sql.Tx, pair, undo int64, keys string, parameter any) error {
 	type names struct {
 		Keys, Aliases []sources.Key
@@ -88,7 +88,7 @@ func undoRename(ctx context.Context, tx *sql.Tx, pair, undo int64, keys string, 
 	return nil
 }
 
-// A renaming is an object that gets its previous key again.
+// A renaming restores the previous key of an object.
 type renaming struct {
 	tx       *sql.Tx
 	pair     int64

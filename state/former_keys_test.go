@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// moves has a sync move objects, each from a key to another one, and bring new ones, for
-// which there is no key that they had.
+// moves runs a sync that moves objects from one key to another, and creates those without a
+// previous key.
 func (j *journey) moves(fromTo ...[2]string) Run {
 	j.Helper()
 	var items []Item
@@ -49,8 +49,8 @@ func (j *journey) formerKeys() map[string]string {
 	return keys
 }
 
-// All keys that an object ever went by are former ones of the key that it goes by, and
-// undos bring back what was, step by step.
+// TestFormerKeys verifies that all keys that an object ever had lead to its present key, and that
+// each undo restores the previous state.
 func TestFormerKeys(t *testing.T) {
 	j := begin(t)
 	j.apply("a", "x")
@@ -67,7 +67,7 @@ func TestFormerKeys(t *testing.T) {
 		{[][2]string{{"b", "c"}, {"x", "y"}}, map[string]string{"a": "c", "b": "c", "x": "y"}},
 		{[][2]string{{"", "a"}}, map[string]string{"a": "c", "b": "c", "x": "y"}}, // the new a hides it
 		{[][2]string{{"a", "d"}}, map[string]string{"a": "d", "b": "c", "x": "y"}},
-		{[][2]string{{"c", "b"}}, map[string]string{"a": "d", "c": "b", "x": "y"}}, // back where it was
+		{[][2]string{{"c", "b"}}, map[string]string{"a": "d", "c": "b", "x": "y"}}, // restored to its previous key
 		{[][2]string{{"b", "a"}}, map[string]string{"a": "d", "b": "a", "c": "a", "x": "y"}},
 	} {
 		runs = append(runs, j.moves(step.moves...))
@@ -85,8 +85,8 @@ func TestFormerKeys(t *testing.T) {
 	}
 }
 
-// Former keys stay when the asset is trashed, which undo brings back, and when runs are
-// pruned. Until then they lead not used.
+// TestFormerKeysStay verifies that former keys stay when the asset is trashed, because undo can
+// restore it, and when runs are pruned. While the asset is in the trash they lead to no asset.
 func TestFormerKeysStay(t *testing.T) {
 	j := begin(t)
 	j.apply("a")
@@ -113,9 +113,9 @@ func TestFormerKeysStay(t *testing.T) {
 	}
 }
 
-// A registry is a model of what keys lead to.
+// A registry is a model of the targets of keys.
 type registry struct {
-	at     map[string]*thing // by the key that it goes by, or went by when it was trashed
+	at     map[string]*thing // by present key, or by the last key of a trashed object
 	former map[string]*thing // by a key that it went by
 }
 
@@ -140,7 +140,7 @@ func (r registry) clone() registry {
 	return registry{of(r.at), of(r.former)}
 }
 
-// leadsTo is the thing that a key leads to, nil if there is none.
+// leadsTo returns the object that a key leads to, or nil.
 func (r registry) leadsTo(key string) *thing {
 	for _, t := range []*thing{r.at[key], r.former[key]} {
 		if t != nil && !t.trashed {
@@ -150,7 +150,8 @@ func (r registry) leadsTo(key string) *thing {
 	return nil
 }
 
-// run has one object change in some way, and gives what will be done; false if it cannot.
+// run applies a random change to an object and returns the item and its outcome. It returns false
+// if the change is impossible.
 func (r registry) run(rng *rand.Rand, keys []string, n int) (i Item, o Outcome, ok bool) {
 	key, to := keys[rng.IntN(len(keys))], keys[rng.IntN(len(keys))]
 	t, there := r.at[key]
@@ -176,7 +177,7 @@ func (r registry) run(rng *rand.Rand, keys []string, n int) (i Item, o Outcome, 
 	default:
 		i, o = changed(to, Move, key)
 		i.Asset, o.Receipt.Asset = t.asset, t.asset
-		for k, f := range r.former { // what led to one that was trashed under the key
+		for k, f := range r.former { // keys that led to the object that was trashed under this key
 			if f == r.at[to] {
 				r.former[k] = t
 			}
@@ -190,8 +191,8 @@ func (r registry) run(rng *rand.Rand, keys []string, n int) (i Item, o Outcome, 
 	return i, o, true
 }
 
-// Sixty run of renames, trash, replacements and returns, some of them undone: each key
-// that there ever was leads to the object that it should.
+// TestFormerKeysForSixtyRuns verifies former keys after sixty runs with renames, trash,
+// replacements and restored objects, some of which are undone.
 func TestFormerKeysForSixtyRuns(t *testing.T) {
 	keys := []string{"a", "b", "c", "d", "e", "f"}
 	for seed := range longtest.Size[uint64](2, 6) {

@@ -10,8 +10,8 @@ import (
 	"assetferry/sources"
 )
 
-// replaces begins a run that is to replace assets that are there, and is being carried out. It
-// keeps what they were.
+// replaces begins a run that replaces existing assets, stores their previous state, and starts to
+// apply.
 func (j *journey) replaces(was string, keys ...string) {
 	j.Helper()
 	j.begin("sync")
@@ -36,8 +36,8 @@ func (j *journey) plansReplacing(was string, keys ...string) {
 	must(j, j.SetRunState(j.Context(), j.run.Num, Planned, Applying))
 }
 
-// wantFormer says which of the assets the run keeps as they were at its first plan; of the others
-// it keeps nothing.
+// wantFormer checks the stored previous states: the run keeps those of the first keys as they were
+// at its first plan, and none of the others.
 func (j *journey) wantFormer(first []string, all ...string) {
 	j.Helper()
 	for _, key := range all {
@@ -53,9 +53,9 @@ func (j *journey) wantFormer(first []string, all ...string) {
 	}
 }
 
-// A run that is listed again forgets what assets were that it never began to change: users may
-// change them before its next plan. The records of what it may have changed stay, however often it
-// is listed again.
+// TestRelistForgetsFormerOfWhatNeverBegan verifies that a run which is listed again forgets the
+// previous states of assets that it had not started to change: users may change them before its
+// next plan. The records of other assets stay, however often the run is listed again.
 func TestRelistForgetsFormerOfWhatNeverBegan(t *testing.T) {
 	all := []string{"a done", "b failed", "c waiting", "d released", "e sent again", "f planned"}
 	begun := all[:5]
@@ -86,12 +86,13 @@ func TestRelistForgetsFormerOfWhatNeverBegan(t *testing.T) {
 		t.Errorf("of what was planned anew it keeps %s (%v)", kept, err)
 	}
 	j.wantFormer(begun, begun...)
-	must(t, j.Relist(t.Context(), j.run.Num)) // and no item knows any more that it was taken
+	must(t, j.Relist(t.Context(), j.run.Num)) // and no item shows any more that it was taken
 	j.wantFormer(begun, all...)
 }
 
-// A state database that another process adopts may be older than what was done: an item that
-// it has as planned may have been begun.
+// TestRelistAfterTakeoverKeepsFormer verifies that previous states stay in a state database after a
+// takeover. The database may be older than the last actions, so planned items may have been
+// started.
 func TestRelistAfterTakeoverKeepsFormer(t *testing.T) {
 	j := begin(t)
 	j.apply("a")

@@ -8,8 +8,8 @@ import (
 	"assetferry/internal/test/holdings"
 )
 
-// Every column of the schema is of one kind of data, and every column that is named is there.
-// A new column is put into the kind that the help names, or the help gets a new one.
+// TestHoldings verifies that every column of the schema belongs to one kind of data of the help
+// topic, and that every listed column exists.
 func TestHoldings(t *testing.T) {
 	s := newStore(t)
 	columns, err := query(t.Context(), s.r, "read schema", func(rows *sql.Rows) (c [2]string, err error) {

@@ -25,7 +25,7 @@ func (s *Store) SetHook(h Hook) {
 	s.hook.Store(&h)
 }
 
-// A hook is where the Hook of a store is, if it has one.
+// A hook contains the Hook of a store, if there is one.
 type hook struct{ atomic.Pointer[Hook] }
 
 func (h *hook) ask(op string, done bool) error {
@@ -52,7 +52,7 @@ type reader struct {
 	hook *hook
 }
 
-// row is QueryRowContext with the name of the operation; no row is an sql.ErrNoRows.
+// row is QueryRowContext with the name of the operation. The error for no row is sql.ErrNoRows.
 func (r reader) row(ctx context.Context, op, stmt string, args ...any) row {
 	return row{r, ctx, op, stmt, args}
 }

@@ -12,7 +12,8 @@ import (
 
 var errHook = errors.New("a fault made by a test")
 
-// A hook is asked before and after all that a store does, and has it fail at either moment.
+// TestHook verifies that the hook is called before and after each operation of a store, and that
+// its error fails the operation.
 func TestHook(t *testing.T) {
 	j := begin(t)
 	s, run := j.Store, j.run
@@ -71,7 +72,8 @@ func TestHook(t *testing.T) {
 	}
 }
 
-// Who stops listening to a listing does not hear of a failure after the row, so it does not come.
+// TestHookOfAnUnheardRow verifies that after a caller has stopped reading a listing, the hook is
+// not called for the end of the row: its error could not be reported.
 func TestHookOfAnUnheardRow(t *testing.T) {
 	j := begin(t)
 	s, run := j.Store, j.run
@@ -93,7 +95,7 @@ func TestHookOfAnUnheardRow(t *testing.T) {
 	}
 }
 
-// Spooled rows are rows of a listing as well.
+// TestHookOfSpooledRows verifies that the hook is also called for the rows of a spooled query.
 func TestHookOfSpooledRows(t *testing.T) {
 	s := newStore(t)
 	scan := func(rows *sql.Rows) (n int, err error) { return n, rows.Scan(&n) }
@@ -114,7 +116,8 @@ func TestHookOfSpooledRows(t *testing.T) {
 	}
 }
 
-// A spooled query that fails leaves nothing behind, and one whose reader stops is over.
+// TestHookOfASpooledQuery verifies that a spooled query that fails leaves no temporary table, and
+// that it ends when its reader stops.
 func TestHookOfASpooledQuery(t *testing.T) {
 	s := newStore(t)
 	scan := func(rows *sql.Rows) (n int, err error) { return n, rows.Scan(&n) }

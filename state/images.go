@@ -56,7 +56,7 @@ func packImages(url string, images map[string]string) (any, error) {
 
 func webp(width int64) string { return strconv.FormatInt(width, 10) + ".webp" }
 
-// unpackImages is the reverse of packImages.
+// unpackImages reverses packImages.
 func unpackImages(url string, packed sql.NullString) (map[string]string, error) {
 	if !packed.Valid {
 		return nil, nil

@@ -17,8 +17,8 @@ import (
 
 const photoURL = "https://ckbox.example/4hXwQzB8TqVnT0dRk2Jm/assets/kq3-Zr8Lw_aT/file"
 
-// imagesOf are the URLs that the service gives an image of a width: ten or fewer
-// steps of at least 80 pixels.
+// imagesOf returns the URLs that the service gives an image of a width: at most ten steps of at
+// least 80 pixels each.
 func imagesOf(url string, width int) map[string]string {
 	base, _ := imageBase(url)
 	images := map[string]string{"default": fmt.Sprintf("%s%d.jpeg", base, width)}
@@ -52,7 +52,8 @@ func TestPackImages(t *testing.T) {
 	}
 }
 
-// What is packed comes out as it went in, whatever the service makes up.
+// TestPackImagesRoundTrip verifies that any URLs that the service returns are unpacked as they were
+// packed.
 func TestPackImagesRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	pick := func(all ...string) string { return all[r.IntN(len(all))] }
@@ -76,7 +77,8 @@ func TestPackImagesRoundTrip(t *testing.T) {
 	}
 }
 
-// A million images must not make the state database much larger.
+// TestImagesAreSmall verifies that the URLs of a million images need little space in the state
+// database.
 func TestImagesAreSmall(t *testing.T) {
 	const most = 60
 	sum, widths := 0, []int{320, 376, 800, 1024, 1600, 1920, 2048, 3000, 4032, 6000}
@@ -133,8 +135,8 @@ func TestAssetURLs(t *testing.T) {
 	}
 }
 
-// BenchmarkImages records items with and without images, and shows how much larger
-// that makes the state database.
+// BenchmarkImages records items with and without images, and reports the difference in the size of
+// the state database.
 func BenchmarkImages(b *testing.B) {
 	const batch, batches = 128, 40
 	for name, images := range map[string]map[string]string{"none": nil, "typical": imagesOf(photoURL, 1920)} {

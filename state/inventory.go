@@ -18,21 +18,21 @@ type Entry struct {
 	Name      string
 	Extension string
 	Size      int64
-	Status    string // of processing; empty if the service says nothing
+	Status    string // of processing; "" if the service reports none
 	URL       string
 	Mark      string // provenance of the asset
 }
 
-// Filename is the asset's name with its extension.
+// Filename returns the name of the asset with its extension.
 func (e Entry) Filename() string { return filename(e.Name, e.Extension) }
 
 // A Scope separates inventories for different purposes.
 type Scope int64
 
-// RunScope is the inventory for the plan of a run.
+// RunScope returns the inventory for the plan of a run.
 func RunScope(run int64) Scope { return Scope(run) }
 
-// PairScope is the inventory that verifies a pair.
+// PairScope returns the inventory for the verification of a pair.
 func PairScope(pair int64) Scope { return Scope(-pair) }
 
 // StageInventory adds assets to an inventory, or replaces them.
@@ -62,8 +62,7 @@ func (s *Store) DropInventory(ctx context.Context, scope Scope) error {
 	})
 }
 
-// EntriesAt lists the assets of an inventory in some places, in the order of these and of their
-// IDs.
+// EntriesAt lists the assets of an inventory at some places, ordered by place and ID.
 func (s *Store) EntriesAt(ctx context.Context, scope Scope, slots []int64) ([]Entry, error) {
 	these, err := json.Marshal(slots)
 	if err != nil {
@@ -78,7 +77,7 @@ func (s *Store) EntriesAt(ctx context.Context, scope Scope, slots []int64) ([]En
 // A Container directly holds assets: a folder, or a category if Folder is empty.
 type Container struct{ Category, Folder string }
 
-// Containers lists where the assets of a pair are.
+// Containers lists the containers of the assets of a pair.
 func (s *Store) Containers(ctx context.Context, pair int64) ([]Container, error) {
 	return query(ctx, s.r, "list containers", func(rows *sql.Rows) (c Container, err error) {
 		return c, rows.Scan(&c.Category, &c.Folder)
@@ -87,7 +86,7 @@ func (s *Store) Containers(ctx context.Context, pair int64) ([]Container, error)
 
 // A Sighting is a receipt with the entry of its asset in an inventory; Seen is false without one.
 type Sighting struct {
-	Receipt Receipt // as far as it can be compared
+	Receipt Receipt // only the fields that can be compared
 	Entry   Entry
 	Seen    bool
 }

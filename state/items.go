@@ -81,10 +81,10 @@ type Page struct {
 	Cursor          sources.Key // the last key seen
 	Unchanged       int64       // objects that need no staging
 	UnchangedBytes  int64
-	Sidecars        []Sidecar     // that are new, not as they were, or not there any more
+	Sidecars        []Sidecar     // new, changed, or not listed any more
 	DroppedSidecars []sources.Key // keys of sidecars to forget
-	DroppedAliases  []sources.Key // keys of aliases that are not there any more
-	Done            bool          // the listing came to its end
+	DroppedAliases  []sources.Key // keys of aliases that are not listed any more
+	Done            bool          // the listing is complete
 }
 
 // Stage stores a page of the listing with its position. Objects with an outcome in the run keep it.
@@ -140,7 +140,7 @@ func insertItems(ctx context.Context, tx *sql.Tx, on event, run int64, items []I
 	return nil
 }
 
-// unlessEmpty returns a text as it is stored, nil if it is empty.
+// unlessEmpty returns a text for storage, nil if it is empty.
 func unlessEmpty(text string) any {
 	if text == "" {
 		return nil
@@ -249,7 +249,7 @@ var (
 	itemColumns = itemTable.Reads()
 )
 
-// fill makes a row of an item that an event leads to.
+// fill fills the row of an item after an event.
 func (r *itemRow) fill(ctx context.Context, on event, i Item, common *bases) (err error) {
 	if err := on.leadsTo(i.State); err != nil {
 		return fmt.Errorf("%s: %w", i.Key, err)

@@ -129,7 +129,8 @@ func TestSchemaRefusesWhatIsIllegal(t *testing.T) {
 	}
 }
 
-// A service that gives an asset twice makes one item fail, and no other.
+// TestAssetGivenTwice verifies that if the service returns the ID of an existing asset for an
+// upload, only that item fails.
 func TestAssetGivenTwice(t *testing.T) {
 	j := begin(t)
 	j.apply("a", "b", "c")
@@ -147,8 +148,8 @@ func TestAssetGivenTwice(t *testing.T) {
 	}
 }
 
-// A receipt that is refused leaves the one whose place it was to take, with all that is kept
-// beside it, and what else is recorded with it.
+// TestRefusedReceiptLeavesTheFormer verifies that a refused receipt leaves the previous receipt of
+// the object with its metadata, and all other data of the same transaction.
 func TestRefusedReceiptLeavesTheFormer(t *testing.T) {
 	j := begin(t)
 	j.apply("a", "b", "c")
@@ -257,10 +258,11 @@ func TestPaging(t *testing.T) {
 			break
 		}
 	}
-	j.stage() // nothing is held by a listing that was left
+	j.stage() // an abandoned listing holds no lock
 }
 
-// TestFingerprintsReuseTheirPage: every plan reads all of them, so what a page allocates counts.
+// TestFingerprintsReuseTheirPage verifies the number of allocations for each page: every plan reads
+// all fingerprints.
 func TestFingerprintsReuseTheirPage(t *testing.T) {
 	const n = 8*PageSize + 1
 	j := begin(t)
@@ -419,7 +421,7 @@ func TestStructure(t *testing.T) {
 	if !ours("made") || ours("") {
 		t.Error("a pair does not notice that another puts something beside")
 	}
-	must(t, s.SaveFolder(ctx, "d", "c", "made", "3")) // a user has made it again
+	must(t, s.SaveFolder(ctx, "d", "c", "made", "3")) // a user has created it again
 	if ours("made") {
 		t.Error("a folder of somebody else is taken for ours")
 	}

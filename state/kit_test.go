@@ -43,7 +43,7 @@ func newStore(tb testing.TB) *Store {
 	return open(tb, filepath.Join(tb.TempDir(), "state.db"))
 }
 
-// A journey is a state database with a run that is taken through its life.
+// A journey is a state database with a run, and methods to bring the run into each state.
 type journey struct {
 	testing.TB
 	*Store
@@ -86,7 +86,7 @@ func decided(key string, a Action, st ItemState) Item {
 	return i
 }
 
-// apply brings a run with these keys, all to be created, to where items are taken.
+// apply prepares a run that creates the assets of these keys, so that items can be taken.
 func (j *journey) apply(keys ...string) {
 	j.Helper()
 	j.stage(keys...)
@@ -135,7 +135,7 @@ func (j *journey) stateOf(key string) ItemState {
 	return i.State
 }
 
-// raw is a second connection, as a program other than ours would have it.
+// raw returns a second connection, like that of another program.
 func raw(tb testing.TB, path string) *sql.DB {
 	tb.Helper()
 	db, err := sql.Open("sqlite", path)

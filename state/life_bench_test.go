@@ -17,19 +17,19 @@ import (
 // lifeItems are how many items the benchmark of their life has.
 const lifeItems = 20_000
 
-// Between what the items are migrated.
+// The source and the destination of the migration.
 const (
 	lifeSource      = "s3://bucket/prefix"
 	lifeDestination = "0123456789abcdef0123"
 	lifeURL         = "https://assets.example.com"
 )
 
-// lifeBatch is how many items a run takes, and records, at a time when it is fast.
+// lifeBatch is the number of items that a fast run takes, and records, at a time.
 const lifeBatch = 128
 
-// BenchmarkLife brings items from the listing to their receipts, as a migration from S3
-// does: keys, version tags, IDs and URLs have the lengths that they have there. It
-// reports what of that an asset costs: time, transactions, and room in the finished state database.
+// BenchmarkLife measures a migration from the listing to the receipts. Keys, version tags, IDs and
+// URLs have the lengths that they have with S3. It reports the time, the transactions and the space
+// in the finished state database for each asset.
 func BenchmarkLife(b *testing.B) {
 	var size, transactions int64
 	for b.Loop() {
@@ -50,8 +50,8 @@ func BenchmarkLife(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// liveThrough makes a state database with a finished run and closes it. It gives the number of
-// transactions that took.
+// liveThrough creates a state database with a finished run and closes it. It returns the number of
+// transactions.
 func liveThrough(b *testing.B, path string) (transactions int64) {
 	j, err := Open(b.Context(), path)
 	must(b, err)
@@ -126,8 +126,8 @@ func lifeReceipt(i Item) *Receipt {
 	}
 }
 
-// BenchmarkCollisions has a plan with one new object look for its place among those of
-// many receipts, which reads all of them. The baseline is what every plan reads of them.
+// BenchmarkCollisions measures a plan that checks the place of one new object against many
+// receipts, all of which it reads. The baseline is the reading of receipts in every plan.
 func BenchmarkCollisions(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "state.db")
 	liveThrough(b, path)

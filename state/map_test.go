@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The package comment has a map of the files: all of them, and no others.
+// TestMapOfFiles verifies that the package comment lists exactly the files of the package.
 func TestMapOfFiles(t *testing.T) {
 	text, err := os.ReadFile("state.go")
 	must(t, err)

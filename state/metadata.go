@@ -19,7 +19,7 @@ type Description struct {
 	Tags        map[string]string
 }
 
-// IsZero reports whether there is nothing to keep.
+// IsZero reports whether the description is empty.
 func (d Description) IsZero() bool {
 	return d.ContentType == "" && len(d.Metadata) == 0 && len(d.Tags) == 0
 }
@@ -40,7 +40,7 @@ func (s *Store) Description(ctx context.Context, pair int64, key sources.Key) (D
 	return First(all, err, "description of "+string(key))
 }
 
-// descriptionOf is Description within a transaction; nil if there is none.
+// descriptionOf is Description within a transaction. It returns nil if there is none.
 func descriptionOf(ctx context.Context, tx *sql.Tx, pair int64, key sources.Key) (*Description, error) {
 	rows, err := tx.QueryContext(ctx, descriptionQuery, pair, key)
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *Store) SumDescriptions(ctx context.Context, run Run) (d DescriptionSum,
 // A Described is the metadata of an object when its asset was updated last.
 type Described struct {
 	Key      sources.Key
-	Metadata string // an object of JSON, empty if nothing was said
+	Metadata string // a JSON object; "" without metadata
 	Table    string // of the user's table, as in Found; empty if there is none
 	Found    string // all found metadata, a JSON object by metadata source; empty if there is none
 	OldURLs  string // the old URLs in Found from a sidecar or the source; empty if there are none

@@ -12,14 +12,14 @@ import (
 	"assetferry/sources"
 )
 
-// described is the outcome of an object that has something kept with it.
+// described returns the outcome of an object with storage metadata.
 func described(key string, d Description) Outcome {
 	o := done(key)
 	o.Receipt.Description = &d
 	return o
 }
 
-// typical is what a photo may have.
+// typical is the storage metadata of a usual photo.
 var typical = Description{
 	ContentType: "image/jpeg", Metadata: map[string]string{"author": "Åse", "title": "Harbour at <dawn> & dusk"}, Tags: map[string]string{"place": "Oslo"},
 }
@@ -59,7 +59,8 @@ func TestDescriptions(t *testing.T) {
 	}
 }
 
-// An item that fails because its asset stands for another object keeps nothing.
+// TestDescriptionWithoutReceipt verifies that no metadata is stored for an item which fails because
+// its asset belongs to another object.
 func TestDescriptionWithoutReceipt(t *testing.T) {
 	j := begin(t)
 	j.apply("a", "b")
@@ -75,8 +76,8 @@ func TestDescriptionWithoutReceipt(t *testing.T) {
 	}
 }
 
-// BenchmarkDescriptions records items with and without something kept with them, and
-// shows how much larger that makes the state database.
+// BenchmarkDescriptions records items with and without storage metadata, and reports the difference
+// in the size of the state database.
 func BenchmarkDescriptions(b *testing.B) {
 	const batch, batches = 128, 40
 	for name, d := range map[string]Description{"none": {}, "type": {ContentType: "image/jpeg"}, "typical": typical} {
@@ -103,7 +104,7 @@ func BenchmarkDescriptions(b *testing.B) {
 	}
 }
 
-// pages is the size of a state database in bytes.
+// pages returns the size of a state database in bytes.
 func (j *journey) pages() (n int64) {
 	j.Helper()
 	must(j, j.w.QueryRowContext(j.Context(), `SELECT page_count * page_size FROM pragma_page_count, pragma_page_size`).Scan(&n))
@@ -112,7 +113,7 @@ func (j *journey) pages() (n int64) {
 
 const aQuay = `{"description":"A quay"}`
 
-// describedAs is what the state database keeps of all objects of the pair.
+// describedAs returns the stored metadata of all objects of the pair, by key.
 func (j *journey) describedAs() map[string]string {
 	j.Helper()
 	all := map[string]string{}
@@ -129,7 +130,8 @@ func (j *journey) wantDescribed(want map[string]string) {
 	}
 }
 
-// What the source said is kept with the outcome, and only once the item is done.
+// TestDescribed verifies that the metadata of a source is stored with the outcome, and only when
+// the item is done.
 func TestDescribed(t *testing.T) {
 	j := begin(t)
 	j.apply("a", "b", "c", "d", "e")
@@ -138,7 +140,7 @@ func TestDescribed(t *testing.T) {
 	a.Described, b.Described, c.Described, d.Described = aQuay, aQuay, aQuay, aQuay
 	b.State = ItemSent
 	c.State, c.Class, c.Error = ItemFailed, "permanent", "not described"
-	d.Receipt.Asset = a.Receipt.Asset // which makes it a failed one
+	d.Receipt.Asset = a.Receipt.Asset // a receipt of the same asset makes the outcome fail
 	must(t, j.record(a, b, c, d, e))
 	j.wantDescribed(map[string]string{"a": aQuay})
 	must(t, j.record(Outcome{Key: "b", State: ItemDone, Described: `{}`}))
@@ -165,7 +167,7 @@ func (j *journey) begin(command string) {
 	must(j, err)
 }
 
-// carryOut has the run do something with an object, with an outcome.
+// carryOut makes the run apply an action to an object, with an outcome.
 func (j *journey) carryOut(action Action, key string, o Outcome) {
 	j.Helper()
 	j.stage(key)
@@ -178,14 +180,15 @@ func (j *journey) carryOut(action Action, key string, o Outcome) {
 	must(j, j.record(o))
 }
 
-// again is carryOut in another run.
+// again calls carryOut in a new run.
 func (j *journey) again(action Action, key string, o Outcome) {
 	j.Helper()
 	j.begin("sync")
 	j.carryOut(action, key, o)
 }
 
-// What was said of an object belongs to its asset: another asset has nothing of it.
+// TestDescribedBelongsToAnAsset verifies that stored metadata belongs to the asset: if the object
+// gets another asset, its metadata is forgotten.
 func TestDescribedBelongsToAnAsset(t *testing.T) {
 	j := begin(t)
 	j.apply("a")
@@ -199,7 +202,8 @@ func TestDescribedBelongsToAnAsset(t *testing.T) {
 	j.wantDescribed(map[string]string{})
 }
 
-// A receipt is of the run that updated its asset, if that run can be undone.
+// TestDescribedBy verifies that a receipt names the run that updated its asset if that run can be
+// undone.
 func TestDescribedBy(t *testing.T) {
 	j := begin(t)
 	j.apply("a")
@@ -218,7 +222,7 @@ func TestDescribedBy(t *testing.T) {
 	}
 }
 
-// What is undone leaves nothing of what was said of it.
+// TestDescribedIsForgotten verifies that an undo deletes the stored metadata of what it undoes.
 func TestDescribedIsForgotten(t *testing.T) {
 	j := begin(t)
 	j.apply("deleted", "made")

@@ -9,8 +9,8 @@ import (
 	"assetferry/sources"
 )
 
-// differentlyNamed holds for receipts of assets whose names differ from those of their objects,
-// byte for byte. A receipt with a base has the name of its object.
+// differentlyNamed selects receipts of assets whose names differ from those of their objects, byte
+// for byte. A receipt with a base has the name of its object.
 const differentlyNamed = `base IS NULL
 	AND substr('/' || key, -length('/' || name || CASE extension WHEN '' THEN '' ELSE '.' || extension END))
 		<> '/' || name || CASE extension WHEN '' THEN '' ELSE '.' || extension END`

@@ -95,7 +95,7 @@ func TestFilesThatAreNoStateDatabase(t *testing.T) {
 	}
 }
 
-// madeWith makes a state database with another version of the schema.
+// madeWith creates a state database with another version of the schema.
 func madeWith(version int) func(t *testing.T, path string) {
 	return func(t *testing.T, path string) {
 		s, err := Open(t.Context(), path)
@@ -130,7 +130,8 @@ func TestDirectoryIsNoStateDatabase(t *testing.T) {
 	}
 }
 
-// A process may die between making the file and making the schema.
+// TestUnbornStateDatabases verifies that a file without a schema is completed: a process may be
+// killed after it created the file.
 func TestUnbornStateDatabases(t *testing.T) {
 	for name, create := range map[string]func(*testing.T, string){
 		"empty file":     func(t *testing.T, path string) { must(t, os.WriteFile(path, nil, 0o600)) },
@@ -201,7 +202,7 @@ func TestReadWhileOwned(t *testing.T) {
 	}
 }
 
-// writes are all methods that change something.
+// writes returns all methods that write.
 func (j *journey) writes() map[string]func(*Store) error {
 	ctx, run, pair := j.Context(), j.run.Num, j.pair.ID
 	return map[string]func(*Store) error{
@@ -230,7 +231,8 @@ func (j *journey) writes() map[string]func(*Store) error {
 	}
 }
 
-// A process that was thought dead and is not must not write.
+// TestStolenOwnership verifies that a process cannot write after another one has taken its state
+// database over.
 func TestStolenOwnership(t *testing.T) {
 	j := begin(t)
 	j.stage("a")
@@ -270,7 +272,8 @@ func TestOddPaths(t *testing.T) {
 	}
 }
 
-// An interrupted call gives the cause, whatever the driver makes of it.
+// TestCancellation verifies that an interrupted call returns the cause, whatever error the driver
+// makes of it.
 func TestCancellation(t *testing.T) {
 	j := begin(t)
 	cause := errors.New("the plug was pulled")
@@ -301,11 +304,11 @@ func TestCancellation(t *testing.T) {
 	}
 }
 
-// What a state database says is for its owner alone, and nothing is left beside a file
-// that is not a state database.
+// TestFilesAreKeptFromOthers verifies that only the owner may read the files of a state database,
+// and that opening a file of another kind creates no files next to it.
 func TestFilesAreKeptFromOthers(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		return // has no such modes
+		return // Windows has no such modes
 	}
 	s := newStore(t)
 	for _, name := range disk.Files(s.Path()) {

@@ -59,7 +59,7 @@ func (s *Store) takeOwnership(ctx context.Context, fresh, takeover bool) error {
 		return nil
 	}
 	steps := []func() error{note, own}
-	if takeover { // the mark and the sums stay until the damage is handled
+	if takeover { // the mark and the page checksums stay until the damage is handled
 		steps = []func() error{own, func() error { return pagesums.Drop(s.path) }, note}
 	}
 	for _, step := range steps {
@@ -99,7 +99,7 @@ func (s *Store) own(ctx context.Context, stateID, host string, takeover bool) er
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() // does nothing after a commit
+	defer tx.Rollback() // has no effect after a commit
 	if err := ownership.Enter(ctx, tx, stateID, s.epoch, host, s.now()); err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (s *Store) Alive() { _ = s.mark.Alive(s.now()) }
 // database, or if that is unknown.
 func (s *Store) FormerAlive() time.Time { return s.former }
 
-// inUse returns an InUseError with the owner of the state database at path, as far as it is known.
+// inUse returns an InUseError with the owner of the state database at path, if that is known.
 func inUse(ctx context.Context, path string) error {
 	e := &ownership.InUseError{Path: path}
 	r, err := connect(path, reading, 1)
@@ -164,7 +164,7 @@ func inUse(ctx context.Context, path string) error {
 	return e
 }
 
-// A Holder is the owner of a state database, as far as that is known without opening it.
+// A Holder is the owner of a state database, as far as it can be read without opening the database.
 type Holder struct {
 	ownership.Owner
 	Open  bool // the owner did not close the state database: it runs, or it was killed

@@ -15,9 +15,8 @@ import (
 	"assetferry/state/ownership"
 )
 
-// TestLockRace has eight rivals open, write and close a state database fifty times each:
-// never do two have it at once, no user loses a write, and no user is locked out for
-// good.
+// TestLockRace has eight goroutines open, write and close a state database fifty times each. It
+// verifies that two never have it at once, that no write is lost, and that each gets it in the end.
 func TestLockRace(t *testing.T) {
 	const rivals, rounds = 8, 50
 	path := filepath.Join(t.TempDir(), "state.db")
@@ -58,7 +57,7 @@ func TestLockRace(t *testing.T) {
 	}
 }
 
-// write makes a state database with so many writes and closes it.
+// written creates a state database with a number of writes and closes it.
 func written(t *testing.T, path string, writes int) {
 	t.Helper()
 	s, err := Open(t.Context(), path)
@@ -70,8 +69,8 @@ func written(t *testing.T, path string, writes int) {
 	must(t, s.Close())
 }
 
-// TestMarkThatCannotBeWritten has a disk refuse the mark: what was committed before counts, and
-// nothing is begun as long as the mark does not report it.
+// TestMarkThatCannotBeWritten verifies that committed writes count if the disk refuses the mark,
+// and that no other write starts until the mark is written.
 func TestMarkThatCannotBeWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	s := open(t, path)
@@ -99,7 +98,7 @@ func TestMarkThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// lockMark gives the mark in the lock file of a state database.
+// lockMark returns the mark in the lock file of a state database.
 func lockMark(t *testing.T, path string) *ownership.Mark {
 	t.Helper()
 	f, err := os.OpenFile(path+disk.LockSuffix, os.O_RDWR, 0)
@@ -115,8 +114,8 @@ func copyFile(t *testing.T, from, to string) {
 	must(t, os.WriteFile(to, content, 0o600))
 }
 
-// A state database that is not as it was left here is refused, with the way out, and
-// taking it over is that way.
+// TestDistrust verifies that a state database that another program changed is refused with an error
+// that suggests a takeover, and that the takeover works.
 func TestDistrust(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(t *testing.T, path string)
@@ -163,7 +162,7 @@ func TestDistrust(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "state.db")
 			written(t, path, 3)
 			tc.change(t, path)
-			for range 2 { // refusing changes nothing
+			for range 2 { // the first refusal changes nothing
 				_, err := Open(t.Context(), path)
 				hinted, _ := errors.AsType[*ownership.DistrustError](err)
 				if !errors.Is(err, ownership.ErrDistrust) || !strings.Contains(err.Error(), tc.says) || !strings.Contains(hinted.Hint(), "state takeover") {
@@ -176,8 +175,8 @@ func TestDistrust(t *testing.T) {
 	}
 }
 
-// copyAll copies all files of a state database, and gives what copies them back over those that
-// are there then.
+// copyAll copies all files of a state database. The returned function replaces the present files by
+// the copies.
 func copyAll(t *testing.T, path string) (putBack func()) {
 	t.Helper()
 	backup := filepath.Join(t.TempDir(), "copy")
@@ -196,9 +195,9 @@ func copyAll(t *testing.T, path string) (putBack func()) {
 	}
 }
 
-// A state database that was killed, or whose disk lost power, is as its owner left it however
-// much later than its content the time of the lock file is: the content may be the one
-// that was synced last.
+// TestLateTimeAfterAPowerCut verifies that a state database is accepted after a kill or a power cut
+// although the time of the lock file is later than its content: the content may have been synced
+// last.
 func TestLateTimeAfterAPowerCut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	written(t, path, 3)
@@ -213,7 +212,7 @@ func touch(t *testing.T, path string) {
 	rewrite(t, lockMark(t, path), func(left *ownership.Trace) { left.At = time.Now().Add(-time.Minute) })
 }
 
-// rewrite changes what a mark says.
+// rewrite changes the content of a mark.
 func rewrite(t *testing.T, m *ownership.Mark, change func(left *ownership.Trace)) {
 	t.Helper()
 	left, err := m.Read()
@@ -224,8 +223,8 @@ func rewrite(t *testing.T, m *ownership.Mark, change func(left *ownership.Trace)
 	must(t, err)
 }
 
-// A state database whose files another user changed may be a copy, put back in place, or just
-// have got another owner.
+// TestTouched verifies that a state database whose files another user changed is reported as a
+// possible copy, or as files with another owner only.
 func TestTouched(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	written(t, path, 3)
@@ -237,7 +236,7 @@ func TestTouched(t *testing.T) {
 	must(t, Takeover(t.Context(), path))
 	written(t, path, 1)
 
-	m := lockMark(t, path) // the file system does not know when a file was made
+	m := lockMark(t, path) // the file system does not record when a file was created
 	m.Born = 0
 	rewrite(t, m, func(left *ownership.Trace) { left.At = time.Now().Add(-time.Minute) })
 	_, err = Open(t.Context(), path)
@@ -246,8 +245,8 @@ func TestTouched(t *testing.T) {
 	}
 }
 
-// Whoever fails to take a state database over, or dies of it, leaves what is wrong with it to
-// be seen.
+// TestTakeoverThatFails verifies that if a takeover of the state database fails or is killed, the
+// reason for refusing it remains.
 func TestTakeoverThatFails(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spoil func(t *testing.T, path string)
@@ -289,7 +288,7 @@ func TestTakeoverTrustsNothing(t *testing.T) {
 	must(t, Takeover(t.Context(), path))
 	s, err := Open(t.Context(), path)
 	must(t, err)
-	*j.Store = *s // closed at the end of the test
+	*j.Store = *s // the journey closes its store at the end of the test
 	run, err := s.Run(t.Context(), j.run.ID)
 	if err != nil || !run.Stale {
 		t.Errorf("the run is %+v (%v), want it stale", run, err)
@@ -303,8 +302,8 @@ func TestTakeoverTrustsNothing(t *testing.T) {
 	}
 }
 
-// Signs of life may fail, on a disk that is full for a while, and their owner may be killed
-// in one: no other process changed anything.
+// TestSignsOfLifeThatFail verifies that a failed or interrupted sign of life, such as on a full
+// disk, is not taken for a change by another process.
 func TestSignsOfLifeThatFail(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	s := open(t, path)
@@ -346,12 +345,13 @@ func failFirstSign(t *testing.T, path string) {
 	}
 }
 
-// Whether a process on another machine lives cannot be known.
+// TestOwnerOnAnotherMachine verifies that an owner on another machine counts as alive, because its
+// process cannot be checked.
 func TestOwnerOnAnotherMachine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	written(t, path, 1)
 	execute(t, path, `UPDATE owner SET host = 'elsewhere'`)
-	written(t, path, 1) // it was closed there
+	written(t, path, 1) // the previous store was closed
 	execute(t, path, `UPDATE owner SET host = 'elsewhere', pid = 4711, epoch = 'x'`)
 	_, err := Open(t.Context(), path)
 	e, _ := errors.AsType[*ownership.InUseError](err)
@@ -362,8 +362,8 @@ func TestOwnerOnAnotherMachine(t *testing.T) {
 	written(t, path, 1)
 }
 
-// A process may be killed at any instant. What it leaves is never taken for
-// a state database that was tampered with.
+// TestDeadOwnersNeverBlock verifies that the files of a process that was killed at any instant are
+// never taken for a state database that another program changed.
 func TestDeadOwnersNeverBlock(t *testing.T) {
 	for name, leave := range map[string]func(t *testing.T, path string){
 		"before anything": func(t *testing.T, path string) {
@@ -380,7 +380,7 @@ func TestDeadOwnersNeverBlock(t *testing.T) {
 		},
 		"in the place of a state database that was deleted": func(t *testing.T, path string) {
 			written(t, path, 3)
-			must(t, os.Rename(path, path+disk.WALSuffix)) // a log of no state database
+			must(t, os.Rename(path, path+disk.WALSuffix)) // a write-ahead log without a state database
 			s := &Store{path: path, mark: lockMark(t, path)}
 			_, err := s.prepareFile()
 			must(t, err)

@@ -11,7 +11,7 @@ type Pair struct {
 	ID          int64
 	Source      string
 	Destination string
-	URL         string  // where the destination was last reached; only noted
+	URL         string  // the last URL of the destination, for information only
 	Purpose     Purpose // see SavePurpose; only read
 }
 
@@ -26,17 +26,17 @@ func (s *Store) Pair(ctx context.Context, source, destination, url string) (Pair
 	return p, err
 }
 
-// Pairs lists every pair that the state database knows.
+// Pairs lists all pairs in the state database.
 func (s *Store) Pairs(ctx context.Context) ([]Pair, error) {
 	return query(ctx, s.r, "list pairs", func(rows *sql.Rows) (p Pair, err error) {
 		return p, rows.Scan(&p.ID, &p.Source, &p.Destination, &p.URL, &p.Purpose)
 	}, `SELECT id, source, destination, url, `+purposeColumn+` FROM pairs ORDER BY id`)
 }
 
-// A Purpose says whether a destination is a sandbox.
+// A Purpose is the purpose of a destination: production or sandbox.
 type Purpose string
 
-// The purposes. It is unknown until the first run that asks.
+// The purposes. A purpose is unknown until the first run that sets it.
 const (
 	PurposeUnknown Purpose = ""
 	Sandbox        Purpose = "sandbox" // a sandbox
@@ -73,7 +73,7 @@ type Backlog struct {
 	Orphans      ReceiptSum
 	OrphansSince time.Time // of the first of them
 	Failing      int64
-	FailingSince time.Time // of the first of them; zero where that is not known
+	FailingSince time.Time // of the first of them; zero if unknown
 }
 
 // Backlog counts the objects of a pair that need attention.

@@ -28,7 +28,7 @@ func (r *recorder) count(ctx context.Context, outcomes []Outcome) error {
 	var items, bytes int64
 	for _, o := range outcomes {
 		switch o.State {
-		case ItemUnconfirmed, ItemSent, ItemRetryScheduled: // not come to an outcome yet
+		case ItemUnconfirmed, ItemSent, ItemRetryScheduled: // they have no outcome yet
 			continue
 		}
 		items++

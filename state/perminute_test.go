@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A pace is of the part of a minute in which something was done; the newest come first,
-// and those of other destinations do not count.
+// TestRates verifies that a rate covers the seconds of a minute in which items finished, that the
+// latest comes first, and that other destinations do not count.
 func TestRates(t *testing.T) {
 	j := begin(t)
 	at := func(minute, second int) {

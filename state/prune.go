@@ -9,13 +9,13 @@ import (
 
 // Pruned counts pruned, or prunable, rows.
 type Pruned struct {
-	Runs          int64 // that lose their items; their totals stay
-	Plans         int64 // that gave way to others, of which nothing stays
+	Runs          int64 // runs whose items are deleted; their totals stay
+	Plans         int64 // superseded plans, which are deleted completely
 	Items         int64
 	Verifications int64 // but for the last one of each pair
 }
 
-// IsEmpty reports whether there is nothing of that.
+// IsEmpty reports whether nothing was or would be deleted.
 func (p Pruned) IsEmpty() bool { return p == Pruned{} }
 
 // tooOld selects runs that ended before a time and that nothing depends on: no later plan, no undo,
@@ -26,17 +26,17 @@ const tooOld = ` r.state IN ('finished', 'superseded') AND r.finished_at < ?1
 	AND (r.state = 'superseded' OR EXISTS (SELECT 1 FROM runs n
 		WHERE n.pair = r.pair AND n.command = r.command AND n.state = 'finished' AND n.num > r.num))`
 
-// emptyPlans holds for superseded plans without items. The highest run number stays, because it
-// must not be given again.
+// emptyPlans selects superseded plans without items. The highest run number stays, because it must
+// not be used again.
 const emptyPlans = ` r.state = 'superseded' AND NOT ` + hasItems + ` AND r.num < (SELECT max(num) FROM runs)
 	AND r.num NOT IN (SELECT run FROM receipts) AND r.num NOT IN (SELECT content_run FROM receipts WHERE content_run IS NOT NULL) AND r.num NOT IN (SELECT run FROM aliases) AND r.num NOT IN (SELECT last_run FROM failures)`
 
-// replacedSince holds for a stored state of an asset whose object has another asset now: nothing
-// else has the old URL.
+// replacedSince selects stored states of an asset whose object has another asset now: the old URL
+// is stored there only.
 const replacedSince = ` EXISTS (SELECT 1 FROM receipts c WHERE c.pair = ?2 AND c.key = former.key
 	AND c.asset <> json_extract(former.receipt, '$.asset'))`
 
-// notPruned holds for runs with rows to prune.
+// notPruned selects runs with rows to prune.
 const notPruned = ` (r.pruned_at IS NULL OR EXISTS (SELECT 1 FROM items WHERE run = r.num) OR EXISTS (SELECT 1 FROM attempts WHERE run = r.num))`
 
 // oldVerifications selects the verifications before a time, except the last of each pair and the
@@ -45,7 +45,7 @@ const oldVerifications = ` FROM verifications WHERE at < ?1
 	AND id < (SELECT max(v.id) FROM verifications v WHERE v.pair = verifications.pair)
 	AND (level <> '` + everyChecksum + `' OR id < (SELECT max(v.id) FROM verifications v WHERE v.pair = verifications.pair AND v.level = '` + everyChecksum + `'))`
 
-// Prunable counts what Prune would delete.
+// Prunable counts the rows that Prune would delete.
 func (s *Store) Prunable(ctx context.Context, before time.Time) (p Pruned, err error) {
 	const op = "count prunable rows"
 	cutoff := before.UnixMilli()

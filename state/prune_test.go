@@ -41,7 +41,7 @@ func (c *calendar) begin(command string) {
 	c.runs = append(c.runs, c.run)
 }
 
-// run is a run that brings some objects and fails with others.
+// runOnce executes a run that uploads some objects and fails with others.
 func (c *calendar) runOnce(command string, keys, failing []string) {
 	c.Helper()
 	c.begin(command)
@@ -60,7 +60,7 @@ func (c *calendar) runOnce(command string, keys, failing []string) {
 	must(c, c.FinishRun(c.Context(), c.run.Num))
 }
 
-// itemsOf counts the items that each run has; -1 if there is no such run any more.
+// itemsOf returns the number of items of each run, -1 for a run that no longer exists.
 func (c *calendar) itemsOf() (counts []int) {
 	c.Helper()
 	for _, r := range c.runs {
@@ -73,17 +73,17 @@ func (c *calendar) itemsOf() (counts []int) {
 	return counts
 }
 
-// What is too old goes, and what anything depends on stays.
+// TestPrune verifies that old items are deleted unless other data depends on them.
 func TestPrune(t *testing.T) {
 	c := newCalendar(t)
 	ctx := t.Context()
-	c.runOnce("migrate", []string{"a", "b"}, []string{"c"}) // there is a newer one
-	c.begin("plan")                                         // gives way
+	c.runOnce("migrate", []string{"a", "b"}, []string{"c"}) // a later run exists
+	c.begin("plan")                                         // it is superseded
 	c.stage("a", "b")
 	c.runOnce("migrate", []string{"d"}, nil) // the newest of its command
 	c.runOnce("sync", []string{"e"}, []string{"f"})
 	undone := c.run
-	undo, err := c.BeginUndo(ctx, undone) // which the undo needs
+	undo, err := c.BeginUndo(ctx, undone) // the undo needs it
 	must(t, err)
 	must(t, c.StageUndo(ctx, undo, "later", "shared"))
 	i := decided("e", Trash, ItemPlanned)
@@ -95,7 +95,7 @@ func TestPrune(t *testing.T) {
 	must(t, c.Record(ctx, undo.Num, c.pair.ID, []Outcome{{Key: "e", State: ItemFailed}}))
 	must(t, c.Supersede(ctx, undo.Num))
 	c.runs = append(c.runs, undo)
-	c.runOnce("sync", []string{"a"}, []string{"f"}) // no user needs it
+	c.runOnce("sync", []string{"a"}, []string{"f"}) // no other data needs it
 	must(t, c.SaveVerification(ctx, Verification{Pair: c.pair.ID, Level: "listing"}, nil))
 	c.runOnce("sync", []string{"b"}, nil)
 	must(t, c.SaveVerification(ctx, Verification{Pair: c.pair.ID, Level: "checksum", Differences: 1}, []Difference{{"a", "x", "size", "differs"}}))
@@ -138,7 +138,8 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// URLs of assets that gave way to others are known as long as anyone may follow them.
+// TestPruneKeepsOldURLs verifies that the URLs of replaced assets stay, because links to them may
+// exist.
 func TestPruneKeepsOldURLs(t *testing.T) {
 	c := newCalendar(t)
 	c.runOnce("sync", []string{"replaced", "renewed"}, nil)
@@ -160,7 +161,7 @@ func TestPruneKeepsOldURLs(t *testing.T) {
 	}
 }
 
-// memory is what the state database knows of its pair, whatever has been pruned.
+// memory returns the data about its pair that pruning must not change.
 func (c *calendar) memory() map[string]string {
 	c.Helper()
 	ctx := c.Context()
@@ -191,8 +192,8 @@ func (c *calendar) memory() map[string]string {
 	return texts
 }
 
-// Whatever happened and whenever it is pruned, nothing changes that a list of URLs or a
-// verification reads, nor a plan, but for MetUnsized, and the state database is whole.
+// TestPruneChangesNoMemory verifies that pruning at any time changes no data that a redirect map, a
+// verification or a plan reads, except MetUnsized, and that the state database stays consistent.
 func TestPruneChangesNoMemory(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		c := newCalendar(t)

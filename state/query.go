@@ -76,7 +76,7 @@ func scanText(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) }
 
 func scanKey(rows *sql.Rows) (k sources.Key, err error) { return k, rows.Scan((*string)(&k)) }
 
-// List is a list in SQL with room for so many values.
+// List returns a list in SQL with n parameters.
 func List(n int) string { return "(" + strings.TrimSuffix(strings.Repeat("?, ", n), ", ") + ")" }
 
 // listed returns the arguments of a statement that ends with a list.
@@ -155,7 +155,7 @@ func spooled[T any](ctx context.Context, r reader, op string, scan func(*sql.Row
 	}
 }
 
-// errStopped says that no more rows are wanted.
+// errStopped means that the caller wants no more rows.
 var errStopped = errors.New("no more rows are wanted")
 
 func spool[T any](ctx context.Context, r reader, op string, scan func(*sql.Rows) (T, error), yield func(T, error) bool, query string, args []any) (err error) {

@@ -14,7 +14,7 @@ import (
 // A Receipt is the confirmed upload of an object: its asset, with the fingerprint and the checksum
 // of the uploaded content.
 type Receipt struct {
-	sources.Object        // as it was listed when its content arrived
+	sources.Object        // as listed when its content was uploaded
 	Checksum       []byte // SHA-256
 	Asset          string
 	Name           string // without extension, as the service answered
@@ -29,7 +29,7 @@ type Receipt struct {
 	Modified time.Time
 	// MetadataPending says that the metadata of the asset is not written completely; only read.
 	MetadataPending bool
-	Run             int64 // that made or adopted it; only read
+	Run             int64 // the run that created or adopted it; only read
 	// Description is the storage metadata of the object, nil if there is none; only written, see
 	// Store.Description.
 	Description *Description
@@ -38,7 +38,7 @@ type Receipt struct {
 	Images map[string]string
 }
 
-// Filename is the asset's name with its extension.
+// Filename returns the name of the asset with its extension.
 func (r Receipt) Filename() string { return filename(r.Name, r.Extension) }
 
 func filename(name, extension string) string {
@@ -48,7 +48,7 @@ func filename(name, extension string) string {
 	return name + "." + extension
 }
 
-// inherited holds the values that a receipt takes from the one that it replaces.
+// inherited contains the values that a receipt takes from the one that it replaces.
 type inherited struct {
 	images                sql.NullString // packed; of the same asset
 	contentRun, contentAt sql.NullInt64  // of the same content
@@ -249,7 +249,7 @@ func (s *Store) OwnsAsset(ctx context.Context, destination, asset string) (owns 
 	return owns, err
 }
 
-// millis returns a time as it is stored, nil if it is unknown.
+// millis returns a time for storage, nil if it is unknown.
 func millis(t time.Time) any {
 	if t.IsZero() {
 		return nil

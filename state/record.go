@@ -208,8 +208,8 @@ func (r *recorder) dropAlias(ctx context.Context, key sources.Key) error {
 	return err
 }
 
-// undoReceipt deletes the receipt of an object and its storage metadata. An undo then restores those
-// of before the undone run.
+// undoReceipt deletes the receipt of an object and its storage metadata. An undo then restores
+// those from before the undone run.
 func (r *recorder) undoReceipt(ctx context.Context, o Outcome) error {
 	forgotten, err := forgetReceipt(ctx, r.tx, r.pair, o.Key)
 	if err != nil {

@@ -57,7 +57,7 @@ type ObjectReport struct {
 	Class       string // of Error
 	Error       string
 	Attempts    int
-	PreviousKey sources.Key // the key under which it had arrived, if it is moved
+	PreviousKey sources.Key // the previous key of a moved object
 }
 
 // Columns of a receipt if there is one, otherwise of the item.
@@ -128,7 +128,7 @@ type CategorySum struct {
 	ReceiptSum
 	Created         ReceiptSum // without adopted and replaced ones
 	MetadataPending int64
-	WithURL         int64 // those of which the state database has the URL
+	WithURL         int64 // assets whose URL is in the state database
 }
 
 // SumCategories counts the receipts of a run, by category. It reads row by row: a GROUP BY would

@@ -12,7 +12,8 @@ import (
 	"assetferry/sources"
 )
 
-// Categories are known as they were last seen, also those that were deleted.
+// TestCategories verifies that categories are stored as they were last read, including deleted
+// ones.
 func TestCategories(t *testing.T) {
 	j := begin(t)
 	ctx, to := t.Context(), j.pair.Destination
@@ -29,7 +30,8 @@ func TestCategories(t *testing.T) {
 	}
 }
 
-// What the last verification found is kept, more than a page of it, and no older finds.
+// TestDifferences verifies that the differences of the last verification are stored, also if there
+// is more than a page of them, and that those of earlier ones are deleted.
 func TestDifferences(t *testing.T) {
 	j := begin(t)
 	ctx := t.Context()
@@ -55,8 +57,8 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// Minutes count what came to an outcome, and the bytes of what was sent: not what
-// waits, and not what was there already.
+// TestThroughput verifies that minutes count the items that got an outcome and the bytes that were
+// uploaded. They count neither items scheduled for retry nor adopted assets.
 func TestThroughput(t *testing.T) {
 	j := begin(t)
 	j.now = func() time.Time { return time.Date(2026, 5, 1, 10, 20, 59, 0, time.UTC) }
@@ -80,8 +82,8 @@ func TestThroughput(t *testing.T) {
 	}
 }
 
-// What a destination is there for is not known until a user has asked, and is then
-// known of that pair alone.
+// TestPurpose verifies that the purpose of a destination is unknown until it is set, and that it is
+// set for one pair only.
 func TestPurpose(t *testing.T) {
 	j := begin(t)
 	ctx := t.Context()
@@ -101,7 +103,7 @@ func TestPurpose(t *testing.T) {
 	}
 }
 
-// The last arrival is that of a pair, and nothing where nothing has arrived.
+// TestLastArrival verifies that the last upload is that of the pair, and zero if there is none.
 func TestLastArrival(t *testing.T) {
 	j := begin(t)
 	ctx := t.Context()
@@ -120,7 +122,8 @@ func TestLastArrival(t *testing.T) {
 	}
 }
 
-// What is kept of objects is counted by what it is, for the run that took them over.
+// TestSumDescriptions verifies that stored metadata is counted by kind for the run that created the
+// assets.
 func TestSumDescriptions(t *testing.T) {
 	j := begin(t)
 	ctx := t.Context()
@@ -146,7 +149,7 @@ func TestSumDescriptions(t *testing.T) {
 	}
 }
 
-// What failed counts once, until something brings it.
+// TestCountIncomplete verifies that a failed object counts once, until a run uploads it.
 func TestCountIncomplete(t *testing.T) {
 	j := begin(t)
 	j.apply("a", "b", "c")
@@ -174,7 +177,8 @@ func TestCountIncomplete(t *testing.T) {
 	left(j.run.Num, 1)
 	left(j.run.Num+1, 0)
 
-	// Who takes up what was left needs the keys, but for what will be decided first.
+	// IncompleteKeys also lists items without an outcome, except those of a run that has not been
+	// applied.
 	keys := func(want ...sources.Key) {
 		t.Helper()
 		if got, err := j.IncompleteKeys(t.Context(), j.pair.ID, first); err != nil || !slices.Equal(got, want) {
@@ -191,17 +195,17 @@ func TestCountIncomplete(t *testing.T) {
 	left(first, 2)
 	keys("c", "e", "f")
 
-	// What a run had not come to when it was given up has not come through either.
+	// An item for which a superseded run had not started counts as incomplete, too.
 	must(t, j.Supersede(t.Context(), j.run.Num))
 	left(first, 3)
 	keys("c", "e", "f")
 
-	// An undone run counts as if it had not been.
+	// An undone run does not count.
 	j.undone(j.run)
 	left(first, 1)
 	keys("c")
 
-	// Nor does one count that may never be applied.
+	// A plan that may never be applied does not count either.
 	j.run, err = j.Begin(t.Context(), j.pair, "migrate", json.RawMessage("{}"))
 	must(t, err)
 	j.stage("c", "g")
@@ -209,14 +213,15 @@ func TestCountIncomplete(t *testing.T) {
 	must(t, j.FinishPlan(t.Context(), j.run.Num, "hash", json.RawMessage("[]")))
 	keys("c")
 
-	// What shares the asset of another object has arrived.
+	// An object that shares the asset of another one is complete.
 	j.exec(`INSERT INTO aliases (pair, key, size, time, version_tag, owner, run) VALUES (?, 'c', 10, 0, '', 'a', ?)`, j.pair.ID, j.run.Num)
 	left(first, 0)
 	keys()
 }
 
-// A run that is listed again and then replaced by another still counts what it had not uploaded.
-// Without a new plan that is unknown, so the run does not count as a complete listing.
+// TestCountIncompleteAfterRelist verifies that a run that is listed again and then superseded still
+// counts the objects that it had not uploaded. Without a new plan their number is unknown, so the
+// run does not count as a complete listing.
 func TestCountIncompleteAfterRelist(t *testing.T) {
 	for name, tc := range map[string]struct {
 		plan    bool

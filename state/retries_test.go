@@ -39,11 +39,11 @@ func TestScheduledRetries(t *testing.T) {
 	if i, err := j.Item(t.Context(), j.run.Num, "c"); err != nil || i.Attempts != 2 || !i.RetryAt.Equal(now.Add(time.Minute)) {
 		t.Errorf("got %+v (%v)", i, err)
 	}
-	must(t, j.Supersede(t.Context(), j.run.Num)) // what waits keeps no user from giving up the run
+	must(t, j.Supersede(t.Context(), j.run.Num)) // scheduled retries do not prevent it
 }
 
-// What was sent is not unconfirmed, keeps its asset, and may be ended without another
-// receipt.
+// TestSentItems verifies that a sent item is not unconfirmed, that it keeps its asset, and that it
+// may become done without another receipt.
 func TestSentItems(t *testing.T) {
 	j := begin(t)
 	j.apply("a", "b")
@@ -153,8 +153,8 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// Whether something may have arrived is known until there is a receipt of it, or it is
-// another object.
+// TestUnclearFailures verifies that a failed object is marked as possibly uploaded until it has a
+// receipt or becomes another object.
 func TestUnclearFailures(t *testing.T) {
 	sent := done("a")
 	sent.State = ItemSent

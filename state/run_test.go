@@ -51,7 +51,7 @@ func (j *journey) reload() Run {
 	return r
 }
 
-// at brings a new run into a state.
+// at returns a journey with a new run in a state.
 func at(t *testing.T, st RunState) *journey {
 	j := begin(t)
 	switch st {
@@ -170,7 +170,7 @@ func TestRelistKeepsOutcomes(t *testing.T) {
 	if got := keysOf(collect(t, j.Items(t.Context(), j.run.Num))); !cmp.Equal(got, []string{"a"}) {
 		t.Errorf("kept %q", got)
 	}
-	j.stage("a", "b") // what has an outcome keeps it
+	j.stage("a", "b") // an item with an outcome keeps it
 	if j.stateOf("a") != ItemDone || j.stateOf("b") != ItemStaged {
 		t.Errorf("got %s and %s", j.stateOf("a"), j.stateOf("b"))
 	}
@@ -185,8 +185,8 @@ func TestRelistKeepsOutcomes(t *testing.T) {
 	}
 }
 
-// What a pair is about to send, the plans of others know nothing of, as far as they are for
-// the same destination and not made again anyway before they are carried out.
+// TestOutdateOthers verifies that when a pair starts to upload, the plans of other sources for the
+// same destination become stale. Plans that are made again before they are applied do not.
 func TestOutdateOthers(t *testing.T) {
 	j := begin(t)
 	j.apply("a", "b")
@@ -221,7 +221,8 @@ func TestSupersedeWaitsForUnconfirmed(t *testing.T) {
 	}
 }
 
-// What gives way before it has sent anything leaves nothing, a declined undo like a plan.
+// TestSupersedeForgetsWhatNeverBegan verifies that a superseded run that has sent nothing leaves no
+// items, be it a plan or a declined undo.
 func TestSupersedeForgetsWhatNeverBegan(t *testing.T) {
 	for name, plan := range map[string]func(j *journey) Run{
 		"plan": func(j *journey) Run {
@@ -251,7 +252,8 @@ func TestSupersedeForgetsWhatNeverBegan(t *testing.T) {
 	}
 }
 
-// An undo that is given up half-way has nothing left to bring.
+// TestSupersedeForgetsWhatAnUndoHadNotComeTo verifies that a superseded undo keeps only the items
+// that it had started.
 func TestSupersedeForgetsWhatAnUndoHadNotComeTo(t *testing.T) {
 	j := libraryOf(t)
 	u, outcomes := j.undoPlanned(j.everyAction())

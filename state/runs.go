@@ -12,7 +12,7 @@ import (
 	"assetferry/state/ownership"
 )
 
-// A RunState says how far a run has come.
+// A RunState is the state of a run.
 type RunState string
 
 // The states of a run. A superseded run was replaced by a newer one before it was finished.
@@ -34,7 +34,7 @@ type Run struct {
 	State          RunState
 	Rules          json.RawMessage
 	Cursor         sources.Key // the last key staged
-	Scanned        bool        // the listing came to its end
+	Scanned        bool        // the listing is complete
 	Unchanged      int64       // unchanged objects, which are not staged
 	UnchangedBytes int64
 	Categories     json.RawMessage // categories to be created, as the plan wrote them
@@ -43,8 +43,8 @@ type Run struct {
 	Undoes         int64 // number of the run that this one undoes; 0 if it is no undo
 	StartedAt      time.Time
 	ListedAt       time.Time // when the listing began
-	FinishedAt     time.Time // zero until then
-	StartedBy      string    // the account that began it, as OSAccount gives it
+	FinishedAt     time.Time // zero if unfinished
+	StartedBy      string    // the account that started it, from OSAccount
 	Approver       Approver  // see Approve; zero if none was named
 	ApprovedAt     time.Time
 	PrunedAt       time.Time // see Prune; zero if it has all its items
@@ -129,7 +129,7 @@ func forgetPlan(ctx context.Context, tx *sql.Tx, run int64) error {
 	return tally(ctx, tx, run)
 }
 
-// hasBegun holds for planned runs with completed items, even if they were listed again since.
+// hasBegun selects planned runs with completed items, even if they were listed again since.
 const hasBegun = `EXISTS (SELECT 1 FROM tallies WHERE run = r.num AND state = 'done' AND objects > 0)`
 
 // dropPlan drops all items without an outcome; a run that was listed again has items with one. The
@@ -254,7 +254,7 @@ func (s *Store) FinishPlan(ctx context.Context, run int64, hash string, categori
 	})
 }
 
-// FinishRun ends a run in which nothing is left to do.
+// FinishRun ends a run without unfinished items.
 func (s *Store) FinishRun(ctx context.Context, run int64) error {
 	return s.Write(ctx, "finish run", func(ctx context.Context, tx *sql.Tx) error {
 		return finishRun(ctx, tx, run, s.now())
@@ -337,7 +337,7 @@ func scanRun(rows *sql.Rows) (Run, error) {
 	return r, err
 }
 
-// unlessZero returns a number as it is stored, nil for 0.
+// unlessZero returns a number for storage, nil for 0.
 func unlessZero(n int64) any {
 	if n == 0 {
 		return nil
@@ -351,7 +351,7 @@ func (s *Store) Run(ctx context.Context, id string) (Run, error) {
 	return First(runs, err, "run "+id)
 }
 
-// hasItems holds for runs that have items, or had them until they were pruned.
+// hasItems selects runs that have items, or had them until they were pruned.
 const hasItems = `(EXISTS (SELECT 1 FROM items WHERE run = r.num) OR EXISTS (SELECT 1 FROM tallies WHERE run = r.num AND objects > 0))`
 
 // RunsOf lists the newest runs of a pair, newest first, without superseded plans. A plan that a

@@ -8,8 +8,8 @@ import (
 	"assetferry/state/ownership"
 )
 
-// A run has the hash of its plan from its first moment to its last, and no other plan takes
-// its place.
+// TestSetApprovedPlan verifies that a run keeps the hash of its plan from start to end, and that no
+// other plan replaces it.
 func TestSetApprovedPlan(t *testing.T) {
 	j := begin(t)
 	must(t, j.SetApprovedPlan(t.Context(), j.run.Num, "hash"))
@@ -30,8 +30,8 @@ func TestSetApprovedPlan(t *testing.T) {
 	}
 }
 
-// The first approver stays, whoever is named later. But a signature says more than a
-// statement.
+// TestApprove verifies that a later approver does not replace the first one, but that a signed
+// approval replaces an unsigned one.
 func TestApprove(t *testing.T) {
 	j := begin(t)
 	at := time.Date(2026, 5, 1, 10, 20, 30, 0, time.UTC)

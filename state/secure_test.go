@@ -11,11 +11,11 @@ import (
 	"assetferry/state/ownership"
 )
 
-// onNetwork opens state databases as if everything were served by another machine.
+// onNetwork opens state databases as if every file were on a network file system.
 var onNetwork = opener{func(string) (string, error) { return "nfs", nil }}
 
-// A state database on a network file system is not written, whoever opens it, and nothing is made
-// there. It can be read.
+// TestNetworkFileSystem verifies that a state database on a network file system can be read, but is
+// neither written nor created.
 func TestNetworkFileSystem(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "new", "state.db")
@@ -42,7 +42,7 @@ func TestNetworkFileSystem(t *testing.T) {
 	must(t, s.Close())
 }
 
-// A file system that cannot be asked is not refused for that.
+// TestUnknownFileSystem verifies that a file system whose type is unknown is accepted.
 func TestUnknownFileSystem(t *testing.T) {
 	unknown := opener{func(string) (string, error) { return "", errors.ErrUnsupported }}
 	s, err := unknown.open(t.Context(), filepath.Join(t.TempDir(), "state.db"), false)
@@ -50,8 +50,8 @@ func TestUnknownFileSystem(t *testing.T) {
 	must(t, s.Close())
 }
 
-// A state database that is named by a symbolic link is the file that the link leads to, with all
-// that lies beside it.
+// TestSymbolicLink verifies that a symbolic link leads to the state database with all files next to
+// it.
 func TestSymbolicLink(t *testing.T) {
 	dir := t.TempDir()
 	real := filepath.Join(dir, "real", "state.db")

@@ -15,7 +15,7 @@ import (
 	"assetferry/state/ownership"
 )
 
-// stateIn makes a state database in a folder, with a backup beside it.
+// stateIn creates a state database in a folder, with a backup next to it.
 func stateIn(t *testing.T, dir string) (path string) {
 	t.Helper()
 	path = filepath.Join(dir, "state.db")
@@ -27,7 +27,8 @@ func stateIn(t *testing.T, dir string) (path string) {
 	return path
 }
 
-// What is open to others is closed, in all that lies beside a state database.
+// TestClosedToOthers verifies that Secure removes the permissions of other users from all files of
+// a state database.
 func TestClosedToOthers(t *testing.T) {
 	path := stateIn(t, t.TempDir())
 	var opened []string
@@ -57,7 +58,7 @@ func TestClosedToOthers(t *testing.T) {
 		t.Errorf("once more: %v, %v", repaired, err)
 	}
 	must(t, os.Chmod(path, 0o666))
-	s, err := Open(t.Context(), path) // whoever does not call Secure first is safe, too
+	s, err := Open(t.Context(), path) // Open does the same without a call of Secure
 	must(t, err)
 	must(t, s.Close())
 	if info, err := os.Lstat(path); err != nil || info.Mode().Perm() != 0o600 {
@@ -65,7 +66,8 @@ func TestClosedToOthers(t *testing.T) {
 	}
 }
 
-// Who only reads a state database closes it, too.
+// TestReadingClosesToOthers verifies that opening a state database for reading removes these
+// permissions, too.
 func TestReadingClosesToOthers(t *testing.T) {
 	path := stateIn(t, t.TempDir())
 	beside := disk.BackupPath(path)
@@ -92,8 +94,8 @@ func isRefused(err error) bool {
 	return ok
 }
 
-// A state database in a folder that others may write is neither written nor read: they could have
-// put it there.
+// TestSharedFolder verifies that a state database in a folder that other users may write is neither
+// written nor read: they could have created it.
 func TestSharedFolder(t *testing.T) {
 	dir := t.TempDir()
 	path := stateIn(t, dir)
@@ -104,7 +106,7 @@ func TestSharedFolder(t *testing.T) {
 		if taken := Takeover(t.Context(), path); !isRefused(opened) || !isRefused(read) || !isRefused(taken) || !isRefused(ownership.CheckPlace(path)) {
 			t.Errorf("%v: got %v, %v, %v", mode, opened, read, taken)
 		}
-		s, err := Open(t.Context(), filepath.Join(dir, mode.String(), "state.db")) // what the hint says
+		s, err := Open(t.Context(), filepath.Join(dir, mode.String(), "state.db")) // as the hint advises
 		must(t, err)
 		must(t, s.Close())
 	}
@@ -114,10 +116,10 @@ func TestSharedFolder(t *testing.T) {
 	must(t, s.Close())
 }
 
-// A state database of another account is refused, and so is one that has a file of another account
-// beside it. Root may read it, where no other process could have written it.
+// TestAnotherAccount verifies that a state database of another account is refused, as is one next
+// to a file of another account. Root may read it if no other process could have written it.
 func TestAnotherAccount(t *testing.T) {
-	if os.Geteuid() != 0 { // what can be given away is known in internal/private
+	if os.Geteuid() != 0 { // the tests of internal/private cover other accounts
 		if _, err := private.File("/etc/passwd", "--state"); !isRefused(err) {
 			t.Errorf("got %v", err)
 		}

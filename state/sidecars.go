@@ -13,7 +13,7 @@ import (
 // A Sidecar is a file with the metadata of an object next to it, as it was last listed.
 type Sidecar struct {
 	sources.Object
-	Folded string // the key as it is looked for: see metadata.FoldSidecar
+	Folded string // the key in the form for lookups: see metadata.FoldSidecar
 	// Pending says that an asset may still need its metadata.
 	Pending bool
 	Claimed int64 // by the run of this number; 0 if by none
@@ -143,7 +143,7 @@ func (s *Store) SidecarsAmong(ctx context.Context, pair int64, folded []string) 
 type SidecarOwner struct {
 	Key     sources.Key
 	Arrived bool
-	Run     int64  // that made its asset, or described it last
+	Run     int64  // the run that created its asset, or last updated its metadata
 	Action  Action // of its item; empty if there is none, or it is not decided yet
 }
 

@@ -35,7 +35,7 @@ func (j *journey) wantSidecars(want ...Sidecar) {
 	}
 }
 
-// Only a run that comes to its end has done with the sidecars of which it takes care.
+// TestSidecarsOfRuns verifies that only a completed run has processed its sidecars.
 func TestSidecarsOfRuns(t *testing.T) {
 	j := begin(t)
 	ctx := t.Context()
@@ -60,7 +60,8 @@ func TestSidecarsOfRuns(t *testing.T) {
 	j.wantSidecars(a, b, c)
 }
 
-// A sidecar that was missed is known, until nothing is left of the run that missed it.
+// TestMissedSidecars verifies that a sidecar which was missed stays pending until no data of the
+// run that missed it is left.
 func TestMissedSidecars(t *testing.T) {
 	c := newCalendar(t)
 	a, b := sidecar("a.json"), sidecar("b.json")

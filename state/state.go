@@ -115,7 +115,7 @@ type opener struct {
 	network func(path string) (kind string, err error)
 }
 
-// defaultOpener asks the file systems of this machine.
+// defaultOpener asks the mounts of this machine for the type of a file system.
 var defaultOpener = opener{mount.Network}
 
 // Takeover makes this machine the owner of a state database that Open refuses, because another
@@ -146,7 +146,7 @@ func (o opener) open(ctx context.Context, path string, takeover bool) (_ *Store,
 		return nil, err
 	}
 	if err := probe(ctx, path); err != nil && !errors.Is(err, errNoSchema) {
-		return nil, err // before anything is made beside another user's file
+		return nil, err // before files are created next to the file of another user
 	}
 	lock, err := filelock.Acquire(path + disk.LockSuffix)
 	if errors.Is(err, filelock.ErrLocked) {
@@ -250,7 +250,7 @@ func hasLog(path string) bool {
 	return err == nil && info.Size() > 0
 }
 
-// Path is the absolute path of the state database.
+// Path returns the absolute path of the state database.
 func (s *Store) Path() string { return s.path }
 
 // Close gives up ownership and closes the state database.

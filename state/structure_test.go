@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Folders are counted with those around them, each once, unless the state database knows them.
+// TestMissingFolders verifies that unknown folders are counted with their parents, each once.
 func TestMissingFolders(t *testing.T) {
 	j := begin(t)
 	ctx, to := t.Context(), j.pair.Destination

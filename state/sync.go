@@ -83,7 +83,7 @@ func (s *Store) DriftCursor(ctx context.Context, pair int64) (key sources.Key, e
 // An Ending holds the results of a finished sync for the state database.
 type Ending struct {
 	Absent  string // the obstacle of missing objects; empty without a complete listing
-	Retried bool   // all that had failed before was looked for
+	Retried bool   // all previously failed objects were listed
 	Touched string // the reason of objects that only seem to have changed
 	// Remapped says that assets may have metadata by other rules than those of the run. Assets that
 	// the run did not update lack metadata then.

@@ -18,7 +18,7 @@ type Next struct {
 	Of    Kind
 }
 
-// A Kind is of items that are carried out in the same way.
+// A Kind is a group of actions that are applied in the same way.
 type Kind int
 
 // The kinds: all; items processed one by one; moves and trashed items, many per request; and items

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// counted sums a run up by counting.
+// counted computes the tallies of a run from its items.
 func (j *journey) counted() []Tally {
 	j.Helper()
 	all, err := query(j.Context(), j.r, "count", func(rows *sql.Rows) (t Tally, err error) {
@@ -27,7 +27,8 @@ func (j *journey) counted() []Tally {
 	return all
 }
 
-// Whatever happens to a run, it is summed up as if a user had counted.
+// TestTalliesAreWhatIsCounted verifies that the stored tallies of a run equal the count of its
+// items after any sequence of operations.
 func TestTalliesAreWhatIsCounted(t *testing.T) {
 	seed := seedtest.Seed(t)
 	for n := range longtest.Size[uint64](2, 8) {
@@ -49,13 +50,13 @@ func TestTalliesAreWhatIsCounted(t *testing.T) {
 	}
 }
 
-// A history is a state database to which anything may happen that can.
+// A history applies random operations to a state database.
 type history struct {
 	*journey
 	random *rand.Rand
 }
 
-// step does something that is possible, and says what.
+// step runs a random possible operation and returns its name.
 func (h *history) step() string {
 	h.Helper()
 	steps := []func() error{h.listAll, h.decideAll, h.startApplying, h.takeSome, h.takeSome, h.advanceSome, h.advanceSome, h.advanceSome,
@@ -119,7 +120,7 @@ func (h *history) takeSome() error {
 	return err
 }
 
-// some gives the keys of some items in states.
+// some returns the keys of random items in some states.
 func (h *history) some(states ...ItemState) (keys []sources.Key) {
 	h.Helper()
 	for _, i := range collect(h, h.Items(h.Context(), h.run.Num, states...)) {
@@ -176,7 +177,7 @@ func (h *history) listAgain() error { return h.Relist(h.Context(), h.run.Num) }
 
 func (h *history) supersedeIt() error { return h.Supersede(h.Context(), h.run.Num) }
 
-// beginAnother begins another run, to which a plan gives way.
+// beginAnother begins another run, which supersedes the plan of the previous one.
 func (h *history) beginAnother() error {
 	run, err := h.Run(h.Context(), h.run.ID)
 	if err == nil && run.State == Applying {
@@ -187,8 +188,7 @@ func (h *history) beginAnother() error {
 	return err
 }
 
-// undoIt takes all back that the run made, but for what was deleted already, and begins
-// another one.
+// undoIt undoes the run, except for assets that were deleted already, and begins another one.
 func (h *history) undoIt() error {
 	ctx := h.Context()
 	undo, err := h.BeginUndo(ctx, h.run)

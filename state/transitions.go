@@ -63,7 +63,7 @@ var transitions = [...]struct {
 	onRelist:    {"", slices.Concat(plannable, []ItemState{ItemRetryScheduled}), []ItemState{noItem}, ""}, // unless the outcome of another is unknown
 	onSupersede: {"", []ItemState{ItemStaged, ItemPlanned}, []ItemState{noItem}, unlessUploads},           // the same
 	onGiveUp:    {"", []ItemState{ItemRetryScheduled}, []ItemState{ItemFailed}, ""},                       // unless the outcome of another is unknown
-	onBegin:     {"", plannable, []ItemState{noItem}, ""},                                                 // if its plan gives way
+	onBegin:     {"", plannable, []ItemState{noItem}, ""},                                                 // if superseded
 }
 
 // unlessUploads holds for items that upload or change nothing from the source.

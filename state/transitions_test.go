@@ -21,7 +21,7 @@ var everyItemState = []ItemState{noItem, ItemStaged, ItemPlanned, ItemSending, I
 type trigger struct {
 	name    string
 	event   event
-	aims    bool // the caller says to which state it leads
+	aims    bool // the caller chooses the resulting state
 	refuses bool // with ErrConflict where it is impossible; all others leave the item out
 	do      func(j *journey, key string, to ItemState) error
 }
@@ -100,17 +100,18 @@ func (j *journey) within(step func(context.Context, *sql.Tx, int64) error) error
 	return j.Write(j.Context(), "take a step", func(ctx context.Context, tx *sql.Tx) error { return step(ctx, tx, j.run.Num) })
 }
 
-// A situation is how far an item has come.
+// A situation is the state of an item with the number of its attempts.
 type situation struct {
 	state    ItemState
 	attempts int
 }
 
-// situations are all that there are. What fails may have been decided to.
+// situations lists all combinations that can occur. A failed item may have no attempts, because the
+// plan decided so.
 var situations = []situation{{noItem, 0}, {ItemStaged, 0}, {ItemPlanned, 0}, {ItemSkipped, 0}, {ItemConflict, 0}, {ItemFailed, 0}, {ItemRetriesExhausted, 0}, {ItemChanged, 0},
 	{ItemPlanned, 1}, {ItemSending, 1}, {ItemSent, 1}, {ItemDone, 1}, {ItemRetryScheduled, 1}, {ItemFailed, 1}, {ItemChanged, 1}, {ItemUnconfirmed, 1}}
 
-// TestTransitions makes every event happen to an item in every situation, towards every state.
+// TestTransitions triggers every event in every situation, with every target state.
 func TestTransitions(t *testing.T) {
 	for _, tr := range triggers {
 		t.Run(tr.name, func(t *testing.T) {
@@ -132,7 +133,8 @@ func TestTransitions(t *testing.T) {
 	}
 }
 
-// An event that needs a run in a state is refused in all others.
+// TestTransitionsNeedTheirRun verifies that an event which needs a run in one state is refused in
+// all others.
 func TestTransitionsNeedTheirRun(t *testing.T) {
 	for _, tr := range triggers {
 		row := transitions[tr.event]
@@ -155,8 +157,8 @@ func TestTransitionsNeedTheirRun(t *testing.T) {
 	}
 }
 
-// TestTransitionsByState says the table once more, from the side of the states: the methods go
-// by the table, so that a mistake in it would show not used else.
+// TestTransitionsByState states the table of transitions a second time, by state. The methods use
+// the table itself, so no other test would find a mistake in it.
 func TestTransitionsByState(t *testing.T) {
 	type ways struct{ into, out string }
 	got := map[ItemState]ways{}
@@ -200,7 +202,7 @@ func (tr trigger) targets() []ItemState {
 	return transitions[tr.event].to
 }
 
-// usualRun is the state of a run in which an event happens.
+// usualRun returns a state of the run in which an event happens.
 func (e event) usualRun() RunState {
 	switch {
 	case transitions[e].run != "":
@@ -211,10 +213,10 @@ func (e event) usualRun() RunState {
 	return Applying
 }
 
-// keyFor is the key of the item that is to come to a state.
+// keyFor returns the key of the item for a target state.
 func keyFor(to ItemState) string { return fmt.Sprintf("to be %q", to) }
 
-// reset brings the run into a state, with no items but one for each target, all in a situation.
+// reset brings the run into a state, with one item for each target, all in the given situation.
 func (j *journey) reset(st RunState, from situation, targets ...ItemState) {
 	j.Helper()
 	j.force(`DELETE FROM items; DELETE FROM receipts; UPDATE runs SET state = 'superseded', finished_at = 1`)
@@ -249,8 +251,7 @@ func (j *journey) put(key string, at situation) {
 		VALUES (?, ?, 10, 0, '', '', ?, ?, ?, 1, ?, ?)`, j.run.Num, key, action, at.state, at.attempts, due, i.Asset)
 }
 
-// fitting is a decided item whose action and asset fit a state, so that the schema has nothing
-// against it.
+// fitting returns a decided item whose action and asset are valid for a state in the schema.
 func fitting(key string, st ItemState) Item {
 	i := decided(key, Create, st)
 	switch st {
@@ -266,7 +267,7 @@ func fitting(key string, st ItemState) Item {
 	return i
 }
 
-// towards is the outcome of an item that comes to a state.
+// towards returns the outcome that brings an item into a state.
 func towards(key string, st ItemState) Outcome {
 	o := Outcome{Key: sources.Key(key), State: st, Class: "transient", Error: "why", RetryAt: modified}
 	if st == ItemSent || st == ItemDone {
@@ -281,7 +282,8 @@ func (j *journey) meets(key, when string) bool {
 	return when == "" || j.count(fmt.Sprintf(`SELECT count(*) FROM items WHERE run = %d AND key = '%s' AND %s`, j.run.Num, key, when)) > 0
 }
 
-// expect makes an event happen that is possible and leads to a state, or changes nothing.
+// expect triggers an event and checks that it leads to the state if possible, or else changes
+// nothing.
 func (j *journey) expect(tr trigger, key string, from situation, to ItemState, possible bool) error {
 	j.Helper()
 	name := fmt.Sprintf("from %+v towards %q", from, to)

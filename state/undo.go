@@ -40,12 +40,12 @@ const undoable = ` FROM (
 		WHERE f.run > ?2 AND l.pair = ?1 AND f.receipt ->> '$.run' = ?2 AND i.state = 'done' AND NOT ` + isUndone + `
 		AND (f.receipt ->> '$.adopted' = 0 OR EXISTS (SELECT 1 FROM former o WHERE o.run = ?2 AND o.key = f.receipt ->> '$.key')))`
 
-// formerPlace has the item columns of an object of which only the previous receipt is left.
+// formerPlace selects the item columns of an object of which only the previous receipt is left.
 const formerPlace = `f.receipt ->> '$.key', f.receipt ->> '$.size', f.receipt ->> '$.time', f.receipt ->> '$.version_tag', f.receipt ->> '$.base',
 	f.receipt ->> '$.category', i.folder, CASE f.receipt ->> '$.extension' WHEN '' THEN f.receipt ->> '$.name'
 		ELSE (f.receipt ->> '$.name') || '.' || (f.receipt ->> '$.extension') END, f.receipt ->> '$.slot', f.receipt ->> '$.asset', ''`
 
-// isUndone holds for stored states that an undo has restored.
+// isUndone selects stored states that an undo has restored.
 const isUndone = `EXISTS (SELECT 1 FROM runs u JOIN items t ON t.run = u.num AND t.key = f.key WHERE u.undoes = f.run AND t.state = 'done')`
 
 // Undoable counts the possible items of an undo of a run, and the aliases that it would delete.

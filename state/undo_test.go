@@ -11,7 +11,8 @@ import (
 	"assetferry/sources"
 )
 
-// finished is a run that made two assets, one of them with a description, and adopted one.
+// finished returns a state database with a run that created two assets, one of them with a
+// description, and adopted one.
 func finished(t *testing.T) *journey {
 	j := begin(t)
 	j.apply("adopted", "made", "other")
@@ -24,7 +25,7 @@ func finished(t *testing.T) *journey {
 	return j
 }
 
-// undo plans to trash all that the run made, and takes the items.
+// undo plans to trash all assets that the run created, and takes the items.
 func (j *journey) undo() Run {
 	j.Helper()
 	u, err := j.BeginUndo(j.Context(), j.run)
@@ -52,7 +53,8 @@ func (j *journey) wantSound() {
 	}
 }
 
-// The items of an undo are what the run made, with the places of its assets.
+// TestStageUndo verifies that the items of an undo are those that the run created, with the places
+// of their assets.
 func TestStageUndo(t *testing.T) {
 	j := finished(t)
 	u, err := j.BeginUndo(t.Context(), j.run)
@@ -81,8 +83,9 @@ func TestStageUndo(t *testing.T) {
 	}
 }
 
-// What is decided about an item leaves all else of it alone, and the last word about one
-// that comes twice holds. Nothing is stored where one of them is no item of the undo.
+// TestDecideUndo verifies that a decision changes only its own columns of an item, and that the
+// last of two decisions about an item counts. No decision is stored if one of them is about an item
+// that the undo does not have.
 func TestDecideUndo(t *testing.T) {
 	j := finished(t)
 	ctx := t.Context()
@@ -108,8 +111,8 @@ func TestDecideUndo(t *testing.T) {
 	}
 }
 
-// What was undone leaves no receipt and nothing that hangs on one; what was refused
-// keeps it, and no object is to blame for that.
+// TestSumUndone verifies that an undone item keeps neither its receipt nor data that depends on it,
+// and that a refused one keeps both. A refusal is no failure of the object.
 func TestSumUndone(t *testing.T) {
 	j := finished(t)
 	ctx := t.Context()
@@ -140,7 +143,8 @@ func TestSumUndone(t *testing.T) {
 	j.wantSound()
 }
 
-// What was deleted already is forgotten when the undo is finished, and not before.
+// TestFinishUndoForgets verifies that the data of assets that were deleted already is deleted when
+// the undo finishes, and not before.
 func TestFinishUndoForgets(t *testing.T) {
 	j := finished(t)
 	ctx := t.Context()
@@ -168,8 +172,8 @@ func TestFinishUndoForgets(t *testing.T) {
 	j.wantSound()
 }
 
-// A run that is not finished is given up by its undo, unless something of it is in flight;
-// and nothing else may be under way.
+// TestBeginUndo verifies that an undo supersedes an unfinished run, unless uploads are in progress,
+// and that no other run may be active.
 func TestBeginUndo(t *testing.T) {
 	open := func(t *testing.T, taken int) *journey {
 		j := begin(t)
@@ -212,7 +216,8 @@ func TestBeginUndo(t *testing.T) {
 	})
 }
 
-// Whoever waits for uploads of other sources does not wait for what they trash.
+// TestTrashingIsNoUnconfirmedOfOthers verifies that assets which another source is trashing do not
+// count as its unconfirmed uploads.
 func TestTrashingIsNoUnconfirmedOfOthers(t *testing.T) {
 	j := finished(t)
 	j.undo()
@@ -223,7 +228,7 @@ func TestTrashingIsNoUnconfirmedOfOthers(t *testing.T) {
 	}
 }
 
-// Assets are found by their ids, and may stand for objects of another source.
+// TestReceiptsOf verifies that receipts are found by asset ID, including those of other sources.
 func TestReceiptsOf(t *testing.T) {
 	j := finished(t)
 	ctx := t.Context()
@@ -245,7 +250,8 @@ func TestReceiptsOf(t *testing.T) {
 	}
 }
 
-// When an asset was changed last is kept, and follows what is described later.
+// TestModified verifies that the time of the last change of an asset is stored, and that metadata
+// updates change it.
 func TestModified(t *testing.T) {
 	j := begin(t)
 	ctx := t.Context()

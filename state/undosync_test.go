@@ -11,7 +11,7 @@ import (
 	"assetferry/sources"
 )
 
-// An evening is what a state database has of a pair, in all detail.
+// An evening is a snapshot of all data that a state database stores for a pair.
 type evening struct {
 	receipts, kept, described, orphans, names []string
 	sum                                       ReceiptSum
@@ -79,7 +79,7 @@ func cmpOr(a, b string) string {
 	return b
 }
 
-// changed is an item of a sync, and its outcome.
+// changed returns an item of a sync, and its outcome.
 func changed(key string, a Action, source string) (Item, Outcome) {
 	i := decided(key, a, ItemPlanned)
 	was := cmpOr(source, key)
@@ -92,7 +92,7 @@ func changed(key string, a Action, source string) (Item, Outcome) {
 	return i, o
 }
 
-// everyAction is a sync that does one thing of each kind.
+// everyAction runs a sync with one item for each action.
 func (j *journey) everyAction() Run {
 	j.Helper()
 	var items []Item
@@ -106,8 +106,8 @@ func (j *journey) everyAction() Run {
 	return j.sync(items, outcomes)
 }
 
-// libraryOf is what the first run brought: objects that are kept in full and in brief, with
-// and without what is kept with them.
+// libraryOf returns a state database after a first run that created objects with and without a
+// base, and with and without metadata.
 func libraryOf(tb testing.TB) *journey {
 	j := begin(tb)
 	keys := []string{"a/described", "a/moved", "a/replaced", "a/trashed", "untouched"}
@@ -183,8 +183,8 @@ func (j *journey) undoPlanned(run Run) (u Run, outcomes []Outcome) {
 	return u, outcomes
 }
 
-// What a sync did to the state database is undone as a whole: receipts, what is kept with them,
-// what was said of their objects, since when they were deleted, and the sums.
+// TestUndoOfSync verifies that the undo of a sync restores all that the sync changed in the state
+// database: receipts and their data, stored metadata, times of deletion, and tallies.
 func TestUndoOfSync(t *testing.T) {
 	j := libraryOf(t)
 	before := j.evening()
@@ -206,7 +206,8 @@ func TestUndoOfSync(t *testing.T) {
 	}
 }
 
-// An item of an undo says what the run did, where the asset is and what was before.
+// TestUndoings verifies that an item of an undo has the action of the run, the place of the asset,
+// and the former state.
 func TestUndoings(t *testing.T) {
 	j := libraryOf(t)
 	ctx := t.Context()
@@ -249,8 +250,8 @@ func TestUndoings(t *testing.T) {
 	}
 }
 
-// What a later run changed again, trashed or brought again is in conflict until that run is
-// undone. Then there is nothing in the way any more.
+// TestUndoOfSyncAndLaterRuns verifies that items which a later run changed, trashed or created
+// again are conflicts until that run is undone.
 func TestUndoOfSyncAndLaterRuns(t *testing.T) {
 	j := libraryOf(t)
 	before := j.evening()
@@ -294,8 +295,8 @@ func TestUndoOfSyncAndLaterRuns(t *testing.T) {
 	j.wantSound()
 }
 
-// What a run changed and was deleted since is remembered as before it, and the time of the last
-// change is that of the undo.
+// TestUndoOfSyncModifies verifies that objects which the run changed and which were deleted later
+// have their former data, and that the undo sets the time of the last change.
 func TestUndoOfSyncModifies(t *testing.T) {
 	j := libraryOf(t)
 	ctx := t.Context()

@@ -15,7 +15,7 @@ import (
 // An AssetURL is the URL of an object's asset, with one key or old URL of the object.
 type AssetURL struct {
 	Known    KnownBy
-	As       string      // the key that it goes or went by, or the URL that it had
+	As       string      // the present or former key, or the old URL
 	Key      sources.Key // of the receipt
 	Size     int64
 	Asset    string
@@ -38,7 +38,7 @@ const (
 	ByKey       KnownBy = iota // of the receipt
 	ByFormerKey                // as a key that it went by
 	ByAlias                    // as the key of an object that has the same asset
-	ByOldURL                   // as a URL that its source says it had
+	ByOldURL                   // an old URL from the metadata
 )
 
 // Images returns the URLs of an image in other sizes, by width, and "default"; none for other
@@ -82,7 +82,7 @@ func (a AssetURL) compare(b AssetURL) int {
 	return cmp.Or(cmp.Compare(a.place(), b.place()), cmp.Compare(a.Known, b.Known), cmp.Compare(a.As, b.As))
 }
 
-// place is the key that a URL is listed with.
+// place returns the key under which a URL is listed.
 func (a AssetURL) place() string {
 	if a.Known == ByOldURL {
 		return string(a.Key)
@@ -234,7 +234,7 @@ type head[T any] struct {
 	next func() (T, error, bool)
 }
 
-// advance reads the next row of a sequence, and reports whether to go on.
+// advance reads the next row of a sequence, and reports whether to continue.
 func (m *merger[T]) advance(next func() (T, error, bool)) bool {
 	row, err, more := next()
 	if err != nil {
@@ -247,8 +247,8 @@ func (m *merger[T]) advance(next func() (T, error, bool)) bool {
 	return true
 }
 
-// before yields all rows that come before one of the long sequence, or all if there is none, and
-// reports whether to go on.
+// before yields all rows that precede one of the long sequence, or all if row is nil. It reports
+// whether to continue.
 func (m *merger[T]) before(row *T) bool {
 	for {
 		first := -1

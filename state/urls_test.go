@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// give says that objects had URLs.
+// give stores old URLs of objects.
 func (j *journey) give(key, url, comparable string) {
 	j.exec(`INSERT INTO old_urls (pair, key, url, comparable) VALUES (?, ?, ?, ?)`, j.pair.ID, key, url, comparable)
 }
@@ -25,8 +25,8 @@ func shown(a AssetURL) string {
 	return fmt.Sprintf("%s %d %s %s", a.As, a.Known, a.Key, a.TakenBy)
 }
 
-// Everything that objects are known by is listed in the order of keys, and who has what two
-// objects are known by.
+// TestURLsOfAllKinds verifies that keys, former keys, aliases and old URLs are listed in the order
+// of keys, and which object an ambiguous one leads to.
 func TestURLsOfAllKinds(t *testing.T) {
 	j := begin(t)
 	j.apply("b", "d", "f")
@@ -75,7 +75,7 @@ func TestURLsOfAllKinds(t *testing.T) {
 	}
 }
 
-// Pages end within the URLs of an object, too.
+// TestURLsInPages verifies that a page may end between the URLs of one object.
 func TestURLsInPages(t *testing.T) {
 	j := begin(t)
 	const n = 2*PageSize + 3
@@ -116,8 +116,8 @@ func TestGivenBeginnings(t *testing.T) {
 	}
 }
 
-// What was found of an object reports URLs at which it was; they stay when it is found
-// no more, and go with it when it is moved.
+// TestOldURLs verifies that the stored metadata of an object reports its old URLs. They are kept
+// when the metadata no longer has them, and move with the object.
 func TestOldURLs(t *testing.T) {
 	j := begin(t)
 	j.apply("a")

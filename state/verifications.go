@@ -137,8 +137,8 @@ func scanDifference(rows *sql.Rows) (d Difference, err error) {
 // arrivedAt is the upload time of the content of a receipt r.
 const arrivedAt = `coalesce(r.content_at, r.done_at)`
 
-// arrivalTime returns the time for content that arrives now. It is after the last verification of
-// the pair even if the clock was set back. Otherwise the content would count as verified.
+// arrivalTime returns the time for content that is uploaded now. It is after the last verification
+// of the pair even if the clock was set back. Otherwise the content would count as verified.
 func arrivalTime(ctx context.Context, tx *sql.Tx, pair int64, now time.Time) (time.Time, error) {
 	var at int64
 	err := tx.QueryRowContext(ctx, `SELECT max(?1, coalesce(max(at) + 1, 0)) FROM verifications WHERE pair = ?2`, now.UnixMilli(), pair).Scan(&at)
@@ -152,8 +152,8 @@ const lastContents = `coalesce((SELECT v.at FROM verifications v WHERE v.pair = 
 type VerifiedSum struct {
 	Assets      int64
 	Listed      int64     // verified by listing at least
-	Contents    int64     // of these, verified by checksum, too
-	Differ      int64     // the last verification found differences of these
+	Contents    int64     // assets whose checksum was verified, too
+	Differ      int64     // assets with differences in the last verification
 	LastArrival time.Time // of a receipt; zero if there is none
 }
 

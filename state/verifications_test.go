@@ -27,7 +27,7 @@ func (c *verifiedCase) verify(level string, sampled []string, found ...Differenc
 	return c.clock.UTC().Truncate(time.Millisecond)
 }
 
-// expect checks the sums, and that they are those of the single assets.
+// expect checks the sums, and that they match the individual assets.
 func (c *verifiedCase) expect(what string, listed, contents, differ, unverified int64) {
 	c.Helper()
 	sum, err := c.SumVerified(c.Context(), c.pair.ID)
@@ -69,8 +69,9 @@ func (c *verifiedCase) expect(what string, listed, contents, differ, unverified 
 	}
 }
 
-// Verification belongs to assets: what a sync moves and describes stays verified, what it
-// replaces and creates is not verified yet, and a later listing confirms contents.
+// TestVerificationBelongsToAssets verifies that assets which a sync moves or updates stay verified,
+// that replaced and new ones are not verified yet, and that a later listing confirms verified
+// contents.
 func TestVerificationBelongsToAssets(t *testing.T) {
 	c := verifiedLibrary(t)
 	c.expect("never verified", 0, 0, 0, 5)
@@ -79,7 +80,7 @@ func TestVerificationBelongsToAssets(t *testing.T) {
 
 	c.clock = c.clock.Add(time.Hour)
 	first, sync := c.run.ID, c.everyAction()
-	// a/described has new content in this test, as its outcome has a receipt.
+	// a/described has new content in this test, because its outcome has a receipt.
 	c.expect("after a sync", 2, 2, 0, 3)
 	moved, err := c.ArrivalOf(t.Context(), c.pair.ID, "a/new name")
 	must(t, err)
@@ -106,8 +107,9 @@ func TestVerificationBelongsToAssets(t *testing.T) {
 	c.expect("which no listing settles", 5, 4, 0, 0)
 }
 
-// What an undo brings back is not verified, although it was before, and is still known by
-// the run that uploaded it. What it moves back stays verified.
+// TestUndoneIsNotVerified verifies that an asset which an undo restores is not verified, although
+// it was before, and that the run that uploaded it still lists it. An asset that the undo moves
+// stays verified.
 func TestUndoneIsNotVerified(t *testing.T) {
 	c := verifiedLibrary(t)
 	c.verify("checksum", nil)
@@ -124,7 +126,8 @@ func TestUndoneIsNotVerified(t *testing.T) {
 	}
 }
 
-// What arrives after a verification is not verified by it, whatever the clock says.
+// TestClockSetBackVerifiesNothing verifies that an asset which is uploaded after a verification
+// does not count as verified, even if the clock was set back in between.
 func TestClockSetBackVerifiesNothing(t *testing.T) {
 	c := verifiedLibrary(t)
 	c.verify("checksum", nil)

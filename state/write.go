@@ -34,7 +34,7 @@ func (s *Store) commit(ctx context.Context, op string, f func(ctx context.Contex
 	if err != nil {
 		return wrap(op, err)
 	}
-	defer tx.Rollback() // does nothing after a commit
+	defer tx.Rollback() // has no effect after a commit
 	seq, err := ownership.Count(ctx, tx, s.epoch)
 	if err != nil {
 		return wrap(op, err)

@@ -1,5 +1,5 @@
-// Command assetferry moves a library of digital assets into an asset management
-// service and proves that it arrived.
+// Command assetferry migrates a library of digital assets to an asset management service and
+// verifies that every object was uploaded.
 package main
 
 import (
@@ -11,9 +11,10 @@ import (
 	"assetferry/internal/counts"
 )
 
-// ballast is memory that the collector counts and that nobody touches, so that it takes up
-// no room. What we keep is little, and so the collector would come each time that a few
-// megabytes have been thrown away, at a tenth of all computing. Now that is 16 more.
+// ballast is memory that the garbage collector counts as live but that the program never touches,
+// so it occupies no physical memory. The live heap is small, so without the ballast the collector
+// would run every few megabytes and use a tenth of the CPU time. With it, the collector runs every
+// 16 MB more.
 const ballast = 16 << 20
 
 func main() {

@@ -1,5 +1,4 @@
-// Package anchor gives the elements of a text the IDs by which reviews of the AI content service
-// refer to them.
+// Package anchor gives the elements of a text IDs, which reviews of the AI content service use.
 package anchor
 
 import (
@@ -16,17 +15,17 @@ import (
 // dataID is the attribute that a review expects of each element at the top.
 const dataID = "data-id"
 
-// errEmpty says that a text has no element that could be reviewed.
+// errEmpty means that a text has no element that could be reviewed.
 var errEmpty = errors.New("nothing in it can be reviewed")
 
 var (
-	anyTag    = regexp.MustCompile(`<[a-zA-Z][a-zA-Z0-9-]*(?:[\s/][^<>]*)?>`) // no <anna@example.org>
+	anyTag    = regexp.MustCompile(`<[a-zA-Z][a-zA-Z0-9-]*(?:[\s/][^<>]*)?>`) // does not match <anna@example.org>
 	blankLine = regexp.MustCompile(`\r?\n[ \t]*\r?\n\s*`)
 )
 
-// Elements returns HTML whose elements at the top each have a data-id: their own, or a number. A
-// text without markup has its paragraphs in elements. What is never shown, such as scripts and
-// the head of a page, is left out.
+// Elements returns HTML whose top-level elements each have a data-id: their own, or a number. The
+// paragraphs of a text without markup become elements. Content that is never shown, such as scripts
+// and the head of a page, is removed.
 func Elements(text string) (string, error) {
 	if !anyTag.MatchString(text) {
 		var b strings.Builder
@@ -54,7 +53,7 @@ func Elements(text string) (string, error) {
 	return b.String(), nil
 }
 
-// shown are the elements that people see. Text beside them gets an element of its own.
+// shown returns the elements that are shown. Text between them becomes an element.
 func shown(nodes []*html.Node) (all []*html.Node) {
 	for _, n := range nodes {
 		switch {
@@ -87,7 +86,7 @@ func hasText(n *html.Node) bool {
 	return false
 }
 
-// number gives elements without a data-id the next number that none has.
+// number gives each element without a data-id the next unused number.
 func number(elements []*html.Node) {
 	taken := map[string]bool{"": true}
 	for _, n := range elements {

@@ -49,8 +49,9 @@ type header struct {
 	Noted Noted `json:"noted"`
 }
 
-// Noted is information besides the plan. The hash does not cover it. The account that made the plan
-// matters for an approval, whose request repeats it: a plan without that account cannot be approved.
+// Noted is additional information. The hash does not cover it. The account that made the plan
+// matters for an approval, whose request repeats it: a plan without that account cannot be
+// approved.
 type Noted struct {
 	Run           string            `json:"run"`        // run that made the plan
 	PlannedBy     string            `json:"planned_by"` // account that made it

@@ -30,7 +30,7 @@ func requests() map[string]Request {
 	return all
 }
 
-// requestText is a request in its canonical form.
+// requestText returns a request in its canonical form.
 func requestText(tb testing.TB, r Request) string {
 	tb.Helper()
 	text, err := r.Encode()

@@ -16,7 +16,7 @@ func (e *ReachError) Error() string {
 	return fmt.Sprintf("this account can change approvers_file %s: %s %s", e.File, e.Path, e.Why)
 }
 
-// Hint is the next step.
+// Hint returns the next step for the user.
 func (e *ReachError) Hint() string {
 	if e.Path == "" {
 		return "run this command as another account, with read access to the file only"

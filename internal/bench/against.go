@@ -13,30 +13,30 @@ import (
 	"strings"
 )
 
-// errWorse says that the comparison failed.
+// errWorse means that the comparison failed.
 var errWorse = errors.New("assetferry got worse: see the comparison above")
 
-// A duel measures this checkout, as it is, against a commit: each with the harness and the
-// program of its own, since flags and the database differ between versions.
+// A duel compares this checkout in its present state with a commit. Each side uses its own bench
+// and program, because flags and the database differ between versions.
 type duel struct {
-	dir    string // for what is built
+	dir    string // for the builds
 	commit string
 	only   string
 	scale  int
 	pairs  int
-	note   io.Writer // tells how far it is
+	note   io.Writer // receives progress messages
 }
 
-// A side is one of the two.
+// A side is one version of the comparison.
 type side struct{ harness, program, root string }
 
-// run measures the two in turns, and gives the results of each run.
+// run measures the two versions alternately and returns the results of each run.
 func (d duel) run(ctx context.Context) (before, now [][]result, err error) {
 	tree := filepath.Join(d.dir, "worktree")
 	if err := command(ctx, "", "git", "worktree", "add", "--quiet", "--detach", tree, d.commit); err != nil {
 		return nil, nil, err
 	}
-	defer func() { // also when it is interrupted
+	defer func() { // runs after an interrupt, too
 		err = errors.Join(err, command(context.WithoutCancel(ctx), "", "git", "worktree", "remove", "--force", tree))
 	}()
 	was, err := d.build(ctx, "before", tree)
@@ -63,7 +63,7 @@ func (d duel) run(ctx context.Context) (before, now [][]result, err error) {
 	return before, now, nil
 }
 
-// build builds what a side needs, in a checkout.
+// build builds the bench and the program of a side in a checkout.
 func (d duel) build(ctx context.Context, name, root string) (side, error) {
 	s := side{filepath.Join(d.dir, name+"-bench"), filepath.Join(d.dir, name+"-assetferry"), root}
 	err := command(ctx, root, "go", "build", "-o", s.harness, "assetferry/internal/bench")
@@ -73,7 +73,7 @@ func (d duel) build(ctx context.Context, name, root string) (side, error) {
 	return s, err
 }
 
-// measure has a harness measure its program.
+// measure runs the bench of a side and returns its results.
 func (d duel) measure(ctx context.Context, s side) (results []result, err error) {
 	file := s.harness + ".json"
 	err = command(ctx, s.root, s.harness, "-program", s.program, "-scale", strconv.Itoa(d.scale), "-only", d.only, "-json", file)
@@ -90,7 +90,7 @@ func (d duel) measure(ctx context.Context, s side) (results []result, err error)
 	return results, err
 }
 
-// command runs a command in a folder. Its error has what the command printed.
+// command runs a command in a folder. Its error contains the output of the command.
 func command(ctx context.Context, dir, name string, args ...string) error {
 	c := exec.CommandContext(ctx, name, args...)
 	c.Dir = dir

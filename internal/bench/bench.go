@@ -28,17 +28,17 @@ type bench struct {
 	homes   int
 }
 
-// A row is a line of the table.
+// A row is a row of the table.
 type row struct {
 	figure   string
 	baseline string
 	measured string
 	must     string
 	ok       bool
-	took     usage // of assetferry; nothing for a figure that is of several processes
+	took     usage // the usage of assetferry; zero for a figure of several processes
 }
 
-// A figure measures something and gives one row or several.
+// A figure measures something and returns one or more rows.
 type figure struct {
 	name    string
 	measure func(*bench) ([]row, error)
@@ -56,8 +56,8 @@ func newBench(ctx context.Context, out io.Writer, scale int, program string) (*b
 	return b, nil
 }
 
-// find gives the path of the program, which is built unless it is named. What it counts costs
-// nothing that could be measured.
+// find returns the path of the program, and builds it unless a path is given. The counters in that
+// build take no measurable time.
 func (b *bench) find(program string) (string, error) {
 	if program != "" {
 		return filepath.Abs(program)
@@ -69,7 +69,7 @@ func (b *bench) find(program string) (string, error) {
 	return built, nil
 }
 
-// all measures the figures, prints a row as soon as it is there, and gives all rows.
+// all measures the figures, prints each row at once, and returns all rows.
 func (b *bench) all(only *regexp.Regexp) (all []row, err error) {
 	fmt.Fprintf(b.out, "%s\n\n", b.machine())
 	fmt.Fprintln(b.out, "| Figure | Baseline | assetferry | Must reach | | Peak RSS |")
@@ -99,9 +99,9 @@ func (b *bench) all(only *regexp.Regexp) (all []row, err error) {
 	return all, context.Cause(b.ctx)
 }
 
-// machine says what all of it depends on.
+// machine describes the machine and the versions that the results depend on.
 func (b *bench) machine() string {
-	version, _ := exec.Command(b.program, "version").CombinedOutput() // it is told as far as it is known
+	version, _ := exec.Command(b.program, "version").CombinedOutput() // shows the version if it is known
 	text := fmt.Sprintf("%s, %s/%s, %d processors, %s; %s", time.Now().Format("2006-01-02 15:04"), runtime.GOOS, runtime.GOARCH,
 		runtime.NumCPU(), runtime.Version(), strings.Join(strings.Fields(string(version)), " "))
 	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
@@ -120,7 +120,7 @@ func megabytes(n int64) string {
 	return fmt.Sprintf("%.0f MB", float64(n)/1e6)
 }
 
-// A world is a bucket, a service, and a home for a program between them.
+// A world is a bucket, a service, and a home for the program that copies between them.
 type world struct {
 	*bench
 	home
@@ -128,11 +128,11 @@ type world struct {
 	service   *service
 	s3        string // URL
 	statePath string
-	run       string // which the state database knows, see knowing
+	run       string // the run in the state database, see knowing
 	servers   []*http.Server
 }
 
-// newWorld starts servers on this machine, which close ends.
+// newWorld starts servers on this machine. Call close to stop them.
 func (b *bench) newWorld(l library, latency time.Duration) (*world, error) {
 	b.homes++
 	dir := filepath.Join(b.dir, fmt.Sprintf("home%d", b.homes))
@@ -149,7 +149,7 @@ func (b *bench) newWorld(l library, latency time.Duration) (*world, error) {
 	return w, nil
 }
 
-// serve starts a server, which may know its own URL.
+// serve starts a server and sets url to its URL.
 func (w *world) serve(h http.Handler, url *string) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -162,7 +162,7 @@ func (w *world) serve(h http.Handler, url *string) error {
 	return nil
 }
 
-// close ends the servers and removes what the program left.
+// close stops the servers and removes the files of the program.
 func (w *world) close() error {
 	var failure error
 	for _, s := range w.servers {
@@ -171,12 +171,12 @@ func (w *world) close() error {
 	return cmp.Or(failure, os.RemoveAll(w.home.dir))
 }
 
-// source are the arguments that name the bucket.
+// source returns the arguments that name the bucket.
 func (w *world) source() []string {
 	return []string{"s3://" + bucketName, "--source-name", sourceName, "--quiet"}
 }
 
-// assetferry runs the program, and counts its requests, too.
+// assetferry runs the program, and adds the number of its requests to the usage.
 func (w *world) assetferry(command string, args ...string) (usage, []byte, error) {
 	atSource, atDestination := w.bucket.lists.Load()+w.bucket.gets.Load(), w.service.requests.Load()
 	u, output, err := w.runWell(w.program, append([]string{command}, args...)...)
@@ -187,7 +187,7 @@ func (w *world) assetferry(command string, args ...string) (usage, []byte, error
 	return u, output, err
 }
 
-// stateSize is how many bytes the state database takes.
+// stateSize returns the size of the state database in bytes.
 func (w *world) stateSize() (size int64) {
 	for _, suffix := range []string{"", "-wal"} {
 		if info, err := os.Stat(w.statePath + suffix); err == nil {

@@ -18,7 +18,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain lets the test itself be what the bench starts beside the program.
+// TestMain makes the test binary act as the helper processes that the bench starts.
 func TestMain(m *testing.M) {
 	if done, err := inMode(context.Background(), os.Args[1:]); done {
 		if err != nil {
@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// TestEveryFigure measures everything with few objects: the table must be complete, what
-// it says about speed means nothing.
+// TestEveryFigure measures every figure with few objects and verifies that the table is complete.
+// The speeds have no meaning.
 func TestEveryFigure(t *testing.T) {
 	var out bytes.Buffer
 	b, err := newBench(t.Context(), &out, longtest.Size(10_000, 2000), "")
@@ -82,7 +82,8 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// TestServiceChecksWhatArrives: a bench whose stand-in takes anything would measure nothing.
+// TestServiceChecksWhatArrives verifies that the stand-in for the service refuses wrong uploads.
+// Otherwise the bench could measure a broken migration.
 func TestServiceChecksWhatArrives(t *testing.T) {
 	l := library{objects: 2, folders: 1, size: 20}
 	s := newService(l, 0)

@@ -12,14 +12,14 @@ import (
 
 const (
 	bucketName = "bench"
-	copyName   = "copy"  // holds the same
-	emptyName  = "empty" // holds nothing
-	pageSize   = 1000    // keys, as S3 has it
+	copyName   = "copy"  // contains the same objects
+	emptyName  = "empty" // contains no objects
+	pageSize   = 1000    // keys, as in S3
 	storedAt   = "2026-01-02T03:04:05.000Z"
 )
 
-// A bucket serves a library as S3 would, out of nothing but arithmetic. It knows the
-// requests that copying takes: list, version 2, and get.
+// A bucket serves a library over the S3 protocol and computes the answers. It implements the
+// requests that copying needs: ListObjectsV2 and GetObject.
 type bucket struct {
 	library
 	latency     time.Duration // before each answer
@@ -43,14 +43,14 @@ func (b *bucket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// list answers with a page. A continuation token is the number of the object that the
-// next page begins with.
+// list answers with a page. A continuation token is the number of the first object of the next
+// page.
 func (b *bucket) list(w http.ResponseWriter, r *http.Request, name string) {
 	query := r.URL.Query()
 	prefix, delimiter := query.Get("prefix"), query.Get("delimiter")
 	n := b.from(prefix)
 	if token := query.Get("continuation-token"); token != "" {
-		n, _ = strconv.Atoi(token) // nobody but us makes them
+		n, _ = strconv.Atoi(token) // only this server creates tokens
 	} else if after := query.Get("start-after"); after != "" {
 		n = max(n, b.from(after+"\x00"))
 	}
@@ -82,7 +82,7 @@ func (b *bucket) list(w http.ResponseWriter, r *http.Request, name string) {
 	if more {
 		fmt.Fprintf(w, `<NextContinuationToken>%d</NextContinuationToken>`, n)
 	}
-	_, _ = w.Write(append(entries, "</ListBucketResult>"...)) // the client will notice
+	_, _ = w.Write(append(entries, "</ListBucketResult>"...)) // the client reports the error
 }
 
 func (b *bucket) get(w http.ResponseWriter, r *http.Request, key string) {
@@ -102,10 +102,10 @@ func (b *bucket) get(w http.ResponseWriter, r *http.Request, key string) {
 	w.Header().Set("ETag", `"`+b.tag(n)+`"`)
 	w.Header().Set("Last-Modified", "Fri, 02 Jan 2026 03:04:05 GMT")
 	w.WriteHeader(status)
-	_ = b.writeContent(w, n, from) // the client will notice
+	_ = b.writeContent(w, n, from) // the client reports the error
 }
 
-// A moment is the first time that something happened.
+// A moment is the time of the first occurrence of an event.
 type moment struct{ at atomic.Pointer[time.Time] }
 
 func (m *moment) now() {

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// What makes a comparison fail.
+// Limits at which a comparison fails.
 const (
-	slower   = 1.25 // times the processor time
-	leastCPU = .1   // seconds: in less than that, what a start of a process takes is most of it
+	slower   = 1.25 // times the CPU time
+	leastCPU = .1   // seconds; below that, the start of the process takes most of the time
 )
 
-// A comparison is one figure of two versions. Counts are those of each version that came out
-// the same in all of its runs.
+// A comparison compares one figure of two versions. Its counts are those that were the same in all
+// runs of a version.
 type comparison struct {
 	Figure  string           `json:"figure"`
 	CPU     ratio            `json:"cpu_seconds"`
@@ -27,22 +27,22 @@ type comparison struct {
 	Failure []string         `json:"failures,omitempty"`
 }
 
-// A ratio compares two versions in pairs of runs, one right after the other.
+// A ratio compares two versions by pairs of consecutive runs.
 type ratio struct {
 	Before float64 `json:"before"` // median
 	Now    float64 `json:"now"`    // median
-	Median float64 `json:"ratio"`  // of the pairs, now to before; 0 where it was not measured
+	Median float64 `json:"ratio"`  // median of the pairs, now to before; 0 if not measured
 	Least  float64 `json:"least"`
 	Most   float64 `json:"most"`
 }
 
-// compare matches the figures of two versions by their names, in the order of the version
-// of now. There are as many runs of one as of the other.
+// compare matches the figures of two versions by name, in the order of the newer version. Both have
+// the same number of runs.
 func compare(before, now [][]result) (all []comparison) {
 	for _, first := range now[0] {
 		was, is := named(before, first.Figure), named(now, first.Figure)
 		if len(was) != len(before) || len(is) != len(now) {
-			continue // it is new, or failed once
+			continue // the figure is new, or failed in a run
 		}
 		c := comparison{
 			Figure: first.Figure,
@@ -58,7 +58,7 @@ func compare(before, now [][]result) (all []comparison) {
 	return all
 }
 
-// judge says what is worse beyond what chance and the machine can do.
+// judge records what is worse by more than the usual variation.
 func (c *comparison) judge() {
 	if c.CPU.Median > slower && c.CPU.Before >= leastCPU {
 		c.Failure = append(c.Failure, fmt.Sprintf("%.2f times the processor time", c.CPU.Median))
@@ -66,7 +66,7 @@ func (c *comparison) judge() {
 	for _, name := range slices.Sorted(maps.Keys(c.Now)) {
 		was, ok := c.Before[name]
 		allowed := was
-		if name == "allocations" { // of which the runtime has some by chance
+		if name == "allocations" { // the number of allocations varies slightly
 			allowed += was / 100
 		}
 		if ok && c.Now[name] > allowed {
@@ -75,7 +75,7 @@ func (c *comparison) judge() {
 	}
 }
 
-// named gives the results of one figure, of each run that has it.
+// named returns the results of a figure from each run that has it.
 func named(runs [][]result, figure string) (all []result) {
 	for _, run := range runs {
 		if n := slices.IndexFunc(run, func(r result) bool { return r.Figure == figure }); n >= 0 {
@@ -99,7 +99,7 @@ func ratioOf(before, now []result, value func(result) float64) ratio {
 	return ratio{median(was), median(is), median(ratios), slices.Min(ratios), slices.Max(ratios)}
 }
 
-// String is the ratio, or nothing where it was not measured.
+// String returns the ratio, or "" if it was not measured.
 func (r ratio) String() string {
 	if r.Median == 0 {
 		return ""
@@ -107,7 +107,7 @@ func (r ratio) String() string {
 	return fmt.Sprintf("%.2f", r.Median)
 }
 
-// pairs are the cells of what it is of, in seconds, and how much the pairs differ.
+// pairs returns the cells of the measurement in seconds, and how much the pairs differ.
 func (r ratio) pairs() string {
 	if r.Median == 0 {
 		return " | | "
@@ -120,7 +120,7 @@ func median(values []float64) float64 {
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
-// steady gives the counts that are the same in all runs.
+// steady returns the counts that are the same in all runs.
 func steady(runs []result) map[string]int64 {
 	counts := maps.Clone(runs[0].Counts)
 	for _, r := range runs[1:] {
@@ -129,7 +129,7 @@ func steady(runs []result) map[string]int64 {
 	return counts
 }
 
-// writeComparisons prints a table, and below it what failed.
+// writeComparisons prints a table, followed by the failures. It reports whether there are any.
 func writeComparisons(w io.Writer, all []comparison) (failed bool) {
 	fmt.Fprintln(w, "| Figure | CPU before | now | Ratio of pairs | Elapsed | Peak RSS | Allocations | Counts, where the runs agree |")
 	fmt.Fprintln(w, "| --- | --- | --- | --- | --- | --- | --- | --- |")
@@ -146,7 +146,7 @@ func writeComparisons(w io.Writer, all []comparison) (failed bool) {
 	return failures.Len() > 0
 }
 
-// counts tells what differs, or how much is the same.
+// counts describes the counts that differ, or how many are equal.
 func (c *comparison) counts() string {
 	same := 0
 	var differ []string

@@ -11,8 +11,8 @@ func TestCompare(t *testing.T) {
 		return result{Figure: figure, CPUSeconds: cpu, Counts: map[string]int64{"statements": statements, "allocations": allocations}}
 	}
 	for name, c := range map[string]struct {
-		before, now []result // a run each
-		want        string   // of the failures; "none" if the figure is not compared
+		before, now []result // one for each run
+		want        string   // the failures; "none" if the figure is not compared
 	}{
 		"the same":              {[]result{of("plan", 1, 10, 500), of("plan", 2, 10, 501)}, []result{of("plan", 1, 10, 700), of("plan", 2, 10, 699)}, ""},
 		"slower by a fifth":     {[]result{of("plan", 1, 10, 0), of("plan", 2, 10, 0)}, []result{of("plan", 1.2, 10, 0), of("plan", 2.4, 10, 0)}, ""},

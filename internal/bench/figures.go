@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// figures are all that is measured, in the order of the table.
+// figures lists all measurements, in the order of the table.
 var figures = []figure{
 	{"throughput", (*bench).throughput},
 	{"latency 20 ms", func(b *bench) ([]row, error) { return b.underLatency(20 * time.Millisecond) }},
@@ -44,7 +44,7 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds())
 
 func rate(objects int, d time.Duration) float64 { return float64(objects) / d.Seconds() }
 
-// migrate runs a whole migration and checks what arrived.
+// migrate runs a complete migration and checks the uploads.
 func (w *world) migrate(args ...string) (usage, error) {
 	u, _, err := w.assetferry("migrate", append(w.source(), args...)...)
 	if err == nil {
@@ -53,7 +53,7 @@ func (w *world) migrate(args ...string) (usage, error) {
 	return u, err
 }
 
-// relay runs the bare loop.
+// relay runs the baseline.
 func (w *world) relay() (usage, error) {
 	u, _, err := w.runWell(w.self, relayMode, "-s3", w.s3, "-service", w.service.url, "-workers", strconv.Itoa(atOnce))
 	if err == nil {
@@ -62,7 +62,7 @@ func (w *world) relay() (usage, error) {
 	return u, err
 }
 
-// within runs a measurement in a world of its own.
+// within runs a measurement in its own world.
 func (b *bench) within(l library, latency time.Duration, f func(*world) error) error {
 	w, err := b.newWorld(l, latency)
 	if err != nil {
@@ -71,7 +71,7 @@ func (b *bench) within(l library, latency time.Duration, f func(*world) error) e
 	return errors.Join(f(w), w.close())
 }
 
-// throughput compares with the bare loop, which runs before and after.
+// throughput compares a migration with the baseline, which runs before and after it.
 func (b *bench) throughput() ([]row, error) {
 	l := library{objects: 50_000 / b.scale, folders: 50, size: small}
 	var bare, bareAfter, ours usage
@@ -98,8 +98,8 @@ func (b *bench) throughput() ([]row, error) {
 	}}, nil
 }
 
-// underLatency compares with what the latency of a service allows that is asked once for
-// each asset by so many at once.
+// underLatency compares a migration with the maximum rate that the latency allows, at one request
+// for each asset and the same number of workers.
 func (b *bench) underLatency(latency time.Duration) ([]row, error) {
 	l := library{objects: 50_000 / b.scale, folders: 50, size: small}
 	few := library{objects: l.objects / 5, folders: 50, size: small}
@@ -140,14 +140,14 @@ func (b *bench) plan() ([]row, error) {
 	}}, err
 }
 
-// knowing makes the state database of a world know that everything arrived.
+// knowing creates a state database with a finished run that uploaded everything.
 func (w *world) knowing() (err error) {
 	w.run, err = writeHistory(w.ctx, w.statePath, w.bucket.library, w.service.url)
 	return err
 }
 
-// quietSync measures a sync that has nothing to do, without and with its share of assets
-// to compare with what was left.
+// quietSync measures a sync without changes, with and without its share of the comparison of
+// assets.
 func (b *bench) quietSync(folders int) ([]row, error) {
 	l := library{objects: million / b.scale, folders: folders, size: small}
 	var u, shared usage
@@ -184,7 +184,7 @@ func (b *bench) quietSync(folders int) ([]row, error) {
 	}}, err
 }
 
-// flatMemory compares peaks at three sizes, of a plan and of a unchanged sync.
+// flatMemory compares the peak memory of a plan and of an unchanged sync at three sizes.
 func (b *bench) flatMemory() (rows []row, err error) {
 	sizes := []int{100_000 / b.scale, million / b.scale, 5 * million / b.scale}
 	var plans, days []int64
@@ -224,9 +224,9 @@ func (b *bench) flatMemory() (rows []row, err error) {
 	return rows, nil
 }
 
-// resume kills a run at half and goes on.
+// resume kills a run half-way and resumes it.
 func (b *bench) resume() ([]row, error) {
-	l := library{objects: max(2000, 100_000/b.scale), folders: 50, size: 1 * kib} // fewer would be over before the kill
+	l := library{objects: max(2000, 100_000/b.scale), folders: 50, size: 1 * kib} // fewer would end before the kill
 	total := func(w *world) int64 { return w.bucket.lists.Load() + w.bucket.gets.Load() + w.service.requests.Load() }
 	var whole, cut int64
 	var first time.Duration
@@ -247,7 +247,7 @@ func (b *bench) resume() ([]row, error) {
 		for w.service.uploads.Load() < int64(l.objects/2) && b.ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
-		_ = c.Process.Kill() // it may have ended by an error, which the check tells
+		_ = c.Process.Kill() // it may have failed already, which the check reports
 		_ = c.Wait()
 		refuse()
 		w.service.upload.reset()
@@ -291,11 +291,12 @@ func (b *bench) largeAsset() ([]row, error) {
 	}}, err
 }
 
-// syncsIn matches the lines that strace -c has for the calls: their part of the time, the
-// time, that of each call, and how many there were, and how many of them failed.
+// syncsIn matches the lines of strace -c for sync calls: percentage of the time, seconds,
+// microseconds per call, number of calls, and number of errors.
 var syncsIn = regexp.MustCompile(`(?m)^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)(?:\s+\d+)?\s+f(?:data)?sync$`)
 
-// state database tells what is kept of an asset, and how often a disk has to be waited for.
+// statePath measures the space that an asset takes in the state database, and the number of calls
+// that wait for the disk.
 func (b *bench) statePath() ([]row, error) {
 	l := library{objects: 20_000 / b.scale, folders: 50, size: small}
 	var size int64
@@ -334,8 +335,8 @@ func (b *bench) statePath() ([]row, error) {
 	}}, err
 }
 
-// start is how long it takes from the process start to first request, the best
-// of several starts.
+// start measures the time from the start of the process to its first request. It returns the best
+// of several runs.
 func (b *bench) start() ([]row, error) {
 	l := library{objects: 10, folders: 1, size: small}
 	var best, version time.Duration
@@ -367,7 +368,8 @@ func (b *bench) start() ([]row, error) {
 	}}, err
 }
 
-// untilFirstRequest is how long a migration takes before it asks the service or the bucket.
+// untilFirstRequest returns the time until a migration sends its first request, to the service or
+// to the bucket.
 func (w *world) untilFirstRequest() (time.Duration, error) {
 	w.service.first.reset()
 	w.bucket.first.reset()
@@ -382,7 +384,7 @@ func (w *world) untilFirstRequest() (time.Duration, error) {
 	return first.Sub(began), nil
 }
 
-// readers measures what only reads the state database.
+// readers measures the commands that only read the state database.
 func (b *bench) readers() (rows []row, err error) {
 	l := library{objects: million / b.scale, folders: 2000, size: small}
 	err = b.within(l, 0, func(w *world) error {
@@ -417,7 +419,8 @@ func (b *bench) readers() (rows []row, err error) {
 	return rows, err
 }
 
-// comparers measures what compares the state database with all that is at the destination.
+// comparers measures the commands that compare the state database with all assets at the
+// destination.
 func (b *bench) comparers() (rows []row, err error) {
 	l := library{objects: million / b.scale, folders: 2000, size: small}
 	err = b.within(l, 0, func(w *world) error {
@@ -450,7 +453,7 @@ func (b *bench) comparers() (rows []row, err error) {
 	return rows, err
 }
 
-// localDirectory lists one large directory, and plans it.
+// localDirectory measures the listing of a large directory and a plan for it.
 func (b *bench) localDirectory() (rows []row, err error) {
 	l := library{objects: million / b.scale, folders: 1}
 	err = b.within(l, 0, func(w *world) error {

@@ -13,16 +13,16 @@ import (
 	"assetferry/state"
 )
 
-// The names under which everything is in the state databases here.
+// Names in the state databases of the bench.
 const (
 	sourceName  = "bench"
 	environment = "bench"
-	identity    = environment + "/" + environment // of the destination, in its default workspace
+	identity    = environment + "/" + environment // identifies the destination with its default workspace
 )
 
-// writeHistory makes a state database that has a finished run which brought a whole library to
-// where a service listens, and gives the ID of the run. It does what a run does, without
-// the uploads.
+// writeHistory creates a state database with a finished run that uploaded a whole library to the
+// service at rawURL, and returns the ID of the run. It makes the same calls as a run, without
+// uploads.
 func writeHistory(ctx context.Context, file string, l library, rawURL string) (id string, err error) {
 	j, err := state.Open(ctx, file)
 	if err != nil {
@@ -53,7 +53,7 @@ func writeHistory(ctx context.Context, file string, l library, rawURL string) (i
 	return run.ID, j.FinishRun(ctx, run.Num)
 }
 
-// plan writes the plan of a run that is to create everything.
+// plan writes the plan of a run that creates every asset.
 func (l library) plan(ctx context.Context, j *state.Store, run state.Run) error {
 	for n := 0; n < l.objects; n += pageSize {
 		var p state.Page
@@ -68,7 +68,7 @@ func (l library) plan(ctx context.Context, j *state.Store, run state.Run) error 
 	return j.FinishPlan(ctx, run.Num, "", json.RawMessage("[]"))
 }
 
-// apply writes that everything arrived.
+// apply records that every object was uploaded.
 func (l library) apply(ctx context.Context, j *state.Store, run state.Run, rawURL string) error {
 	if err := j.SetRunState(ctx, run.Num, state.Planned, state.Applying); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (l library) apply(ctx context.Context, j *state.Store, run state.Run, rawUR
 	}
 }
 
-// item is an object as a plan has it.
+// item returns the planned item of an object.
 func (l library) item(n int) state.Item {
 	dir, name := path.Split(l.key(n))
 	return state.Item{
@@ -97,11 +97,11 @@ func (l library) item(n int) state.Item {
 	}
 }
 
-// orderedID is the ID of an asset in a history. Assets are numbered in order there, since
-// indexes in disorder take long to write, and those who read all of it do not mind.
+// orderedID returns the ID of an asset in a history. IDs ascend there, because random ones make
+// indexes slow to write, and the readers of the whole database are not affected.
 func orderedID(n int) string { return fmt.Sprintf("%020x", n) }
 
-// outcome is that of an object which arrived.
+// outcome returns the outcome of an uploaded object.
 func (l library) outcome(n int, i state.Item, rawURL string) state.Outcome {
 	id := orderedID(n)
 	checksum := fmt.Appendf(nil, "%032x", uint64(n+1)*0x9e3779b97f4a7c15)

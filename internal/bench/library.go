@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// A library is a made-up bucket: objects of one size, spread over folders, in key order.
-// Nothing of it is kept: key, version tag and content all follow from an object's number.
+// A library is a computed bucket: objects of one size, spread over folders, in key order. Key,
+// version tag and content are computed from the number of an object.
 type library struct {
 	objects, folders int
-	size             int64 // of each object, at least stampLength
+	size             int64 // of each object; at least stampLength
 }
 
-// stampLength is how many bytes at the beginning of a content say its number.
+// stampLength is the number of bytes at the beginning of a content that encode its number.
 const stampLength = 16
 
-// filler is what follows the stamp, again and again.
+// filler is repeated after the stamp.
 var filler = []byte(strings.Repeat("The quick brown fox jumps over the lazy dog. ", 1<<12))
 
 func (l library) key(n int) string { return string(l.appendKey(nil, n)) }
@@ -31,22 +31,22 @@ func (l library) appendKey(b []byte, n int) []byte {
 	return fmt.Appendf(b, "archive/photo-%07d.jpg", n)
 }
 
-// number is the reverse of key.
+// number reverses key.
 func (l library) number(key string) (n int, ok bool) {
 	digits, ok := strings.CutPrefix(strings.TrimSuffix(path.Base(key), ".jpg"), "photo-")
 	n, err := strconv.Atoi(digits)
 	return n, ok && err == nil && n < l.objects && l.key(n) == key
 }
 
-// from is the number of the first object whose key is not less than another one.
+// from returns the number of the first object whose key is not less than the given one.
 func (l library) from(key string) int {
 	return sort.Search(l.objects, func(n int) bool { return l.key(n) >= key })
 }
 
-// tag is the version tag, which has the form of an MD5.
+// tag returns the version tag of an object, in the form of an MD5 checksum.
 func (l library) tag(n int) string { return fmt.Sprintf("%032x", uint64(n+1)*0x9e3779b97f4a7c15) }
 
-// folderID is where the history of a library has an object.
+// folderID returns the ID of the folder that contains an object in the history.
 func (l library) folderID(n int) string { return fmt.Sprintf("folder%06d", n*l.folders/l.objects+1) }
 
 // writeContent writes the content of an object from an offset on.

@@ -9,8 +9,8 @@ import (
 	"assetferry/sources/local"
 )
 
-// listMode is the first argument of a process of ours that lists a directory: "bare" as
-// the standard library does it, or as a source.
+// listMode is the first argument of a helper process that lists a directory: "bare" with the
+// standard library only, or as a source.
 const listMode = "list"
 
 func list(ctx context.Context, args []string) error {

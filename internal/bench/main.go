@@ -1,20 +1,19 @@
-// Command bench measures how fast and how lean assetferry is, on this machine and beside
-// baselines of the same run, and prints a table:
+// Command bench measures the speed and memory of assetferry, on this machine and together with
+// baselines, and prints a table:
 //
 //	go run ./internal/bench
 //	go run ./internal/bench -only 'quiet|plan' -scale 10
 //	go run ./internal/bench -against HEAD~1 -scale 20
 //
-// What is measured is the real program, built anew and run as a process of its own. It
-// reads from a bucket that is made up by arithmetic and writes to a service that takes
-// uploads in and throws them away, both in this process: they cost what no server can
-// save, and share the processors with it. What arrived is checked after each run: each
-// object once, with its content.
+// It builds the real program and runs it as a process. The program reads from a computed bucket and
+// uploads to a service that discards the content. Both are servers in the process of the bench:
+// they need little CPU time, but share the processors with the program. Each run is followed by a
+// check that every object was uploaded once, with its content.
 //
-// With -against, this checkout is compared with a commit, each built and measured by its own
-// bench, in turns. That fails, with exit code 1, where a figure takes more than a quarter more
-// processor time, or where a count that is the same in all runs of a version (requests,
-// statements, transactions, allocations) is higher than before, in two series.
+// With -against, the bench compares this checkout with a commit. It builds both, runs each with its
+// own bench, and alternates between them. It fails with exit code 1 if in two series a figure needs
+// over 25 % more CPU time, or a count that is the same in all runs of a version (requests,
+// statements, transactions, allocations) is higher.
 package main
 
 import (
@@ -74,8 +73,8 @@ func run(ctx context.Context, args []string) error {
 	return errors.Join(err, writeJSON(*file, resultsOf(rows)))
 }
 
-// runAgainst compares with a commit. What seems worse is measured once more, so that it is
-// no matter of chance.
+// runAgainst compares this checkout with a commit. It measures figures that seem worse a second
+// time, to rule out chance.
 func runAgainst(ctx context.Context, d duel, file string) (err error) {
 	if d.dir, err = os.MkdirTemp("", "assetferry-bench-"); err != nil {
 		return err
@@ -98,7 +97,7 @@ func runAgainst(ctx context.Context, d duel, file string) (err error) {
 	return errWorse
 }
 
-// inMode does what a process of ours is for that another one started.
+// inMode runs the task of a helper process that the first argument selects.
 func inMode(ctx context.Context, args []string) (done bool, err error) {
 	if len(args) < 2 {
 		return false, nil

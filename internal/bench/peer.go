@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A peer is rclone, if this machine has it: it copies between buckets, and its users come
-// from there. It is asked for the same work on the same bucket.
+// A peer is rclone, if it is installed: it also copies between buckets, so users may compare the
+// two. It does the same work on the same bucket.
 type peer struct{ path, version string }
 
 func findPeer() (p peer) {
@@ -23,12 +23,12 @@ func findPeer() (p peer) {
 	return peer{path, strings.TrimSpace(version)}
 }
 
-// rclone names a bucket at the server of a world.
+// rclone returns the name of a bucket of this world for rclone.
 func (w *world) rclone(bucket string) string {
 	return fmt.Sprintf(":s3,provider=Other,env_auth=true,region=us-east-1,endpoint=%q,list_version=2:%s", w.s3, bucket)
 }
 
-// sync has the peer compare the bucket with another one, and change nothing.
+// sync makes the peer compare the bucket with another one without changes.
 func (w *world) sync(other string, args ...string) (text string, err error) {
 	if w.peer.path == "" {
 		return "rclone is not installed", nil

@@ -13,21 +13,21 @@ import (
 	"assetferry/internal/counts"
 )
 
-// A usage is what a process took.
+// A usage is the resource usage of a process.
 type usage struct {
 	Wall, CPU time.Duration
-	RSS       int64 // bytes at its peak; 0 where that cannot be told
+	RSS       int64 // peak in bytes; 0 if unknown
 	Exit      int
-	Counts    map[string]int64 // what it asked for, as far as it counts that itself
+	Counts    map[string]int64 // the counters of the process, if it has any
 }
 
-// measureMode is the first argument of a process of ours that runs another one and tells
-// what that took.
+// measureMode is the first argument of a helper process that runs another process and prints its
+// usage.
 const measureMode = "measure"
 
-// run runs a program in a home of its own and measures it. The peak of a process begins
-// with what its parent has in memory when it starts it, and we have all servers in ours.
-// So a small process goes between.
+// run runs a program in its own home and measures it. The peak memory of a process starts at the
+// memory of its parent, and the bench contains all servers. Therefore a small helper process starts
+// the program.
 func (h home) run(program string, args ...string) (u usage, output []byte, err error) {
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -49,7 +49,7 @@ func (h home) run(program string, args ...string) (u usage, output []byte, err e
 	return u, both.Bytes(), nil
 }
 
-// runWell is run, and anything but success is an error.
+// runWell is run, but returns an error unless the program succeeds.
 func (h home) runWell(program string, args ...string) (usage, []byte, error) {
 	u, output, err := h.run(program, args...)
 	if err == nil && u.Exit != 0 {
@@ -58,7 +58,7 @@ func (h home) runWell(program string, args ...string) (usage, []byte, error) {
 	return u, output, err
 }
 
-// measure runs a program for run.
+// measure runs a program in the helper process of run.
 func measure(program string, args ...string) error {
 	dir, err := os.MkdirTemp("", "counts-")
 	if err != nil {
@@ -76,7 +76,7 @@ func measure(program string, args ...string) error {
 	}
 	p := c.ProcessState
 	u := usage{Wall: time.Since(began), CPU: p.UserTime() + p.SystemTime(), RSS: peak(p), Exit: p.ExitCode()}
-	if text, err := os.ReadFile(counted); err == nil { // a baseline does not count
+	if text, err := os.ReadFile(counted); err == nil { // a baseline has no counters
 		if err := json.Unmarshal(text, &u.Counts); err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func measure(program string, args ...string) error {
 	return json.NewEncoder(os.NewFile(3, "result")).Encode(u)
 }
 
-// A home is where a process runs that must not find anything of this machine's user.
+// A home is an environment for a process without the files and variables of the user.
 type home struct {
 	dir  string
 	env  []string

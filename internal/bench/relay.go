@@ -18,9 +18,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// relayMode is the first argument of a process of ours that is the baseline: it moves a
-// bucket with the same libraries and as many workers, and does nothing else. It keeps no
-// record, checks nothing and makes no folders.
+// relayMode is the first argument of the helper process that is the baseline. It copies a bucket
+// with the same libraries and the same number of workers. It records nothing, checks nothing and
+// creates no folders.
 const relayMode = "relay"
 
 func relay(ctx context.Context, args []string) error {
@@ -64,7 +64,7 @@ func relay(ctx context.Context, args []string) error {
 	return g.Wait()
 }
 
-// listKeys passes the keys of the bucket on.
+// listKeys sends the keys of the bucket to a channel.
 func listKeys(ctx context.Context, client *s3.Client, keys chan<- string) error {
 	pages := s3.NewListObjectsV2Paginator(client, &s3.ListObjectsV2Input{Bucket: aws.String(bucketName)})
 	for pages.HasMorePages() {
@@ -83,7 +83,7 @@ func listKeys(ctx context.Context, client *s3.Client, keys chan<- string) error 
 	return nil
 }
 
-// A relayer is one worker.
+// A relayer is a worker.
 type relayer struct {
 	source      *s3.Client
 	destination *http.Client

@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// A result is what was measured of one figure, as the flag -json writes it.
+// A result is the measurement of a figure, in the format of the flag -json.
 type result struct {
 	Figure      string           `json:"figure"`
 	Measured    string           `json:"measured"`
@@ -27,7 +27,7 @@ func resultsOf(rows []row) (all []result) {
 	return all
 }
 
-// writeJSON writes to a file, unless none is named.
+// writeJSON writes a value to a file, or does nothing if the name is empty.
 func writeJSON(file string, v any) error {
 	if file == "" {
 		return nil

@@ -13,34 +13,34 @@ import (
 	"time"
 )
 
-// A service stands in for the asset management service where its own work must not
-// count: it takes uploads in as any server must, and keeps of each only the number of the
-// object that it was made from. Of that follow name and content, so that it can be asked
-// for what it has, and knows what came twice.
+// A service is a stand-in for the asset management service that needs little CPU time. It reads
+// uploads like a real server, but stores only the number of the object for each asset. Name and
+// content are computed from the number, so the service can return its assets and recognize
+// duplicate uploads.
 type service struct {
 	library
-	url               string           // where it listens
-	id                func(int) string // of the asset that was made from an object
+	url               string           // the base URL
+	id                func(int) string // returns the ID of the asset of an object
 	latency           time.Duration
 	uploads, requests atomic.Int64
 	first, upload     moment
 	held              atomic.Pointer[hold]
 
 	mu      sync.Mutex
-	folders []folder // the id is the index and one
+	folders []folder // the ID is the index plus one
 	inside  map[string][]asset
-	seen    map[int]int // how often each object came
-	wrong   int         // contents that are not those of the library
-	known   time.Time   // since when it has all of the library, see remember
+	seen    map[int]int // number of uploads by object
+	wrong   int         // number of uploads with content from outside the library
+	known   time.Time   // the creation time of the assets of remember
 }
 
-// A hold keeps uploads back, all but some, until who sends them is dead.
+// A hold delays all uploads after the first ones until the client is dead.
 type hold struct {
 	left atomic.Int64
 	dead chan struct{}
 }
 
-// holdAfter keeps uploads back after so many, until a function is called that refuses them.
+// holdAfter delays uploads after the first n. The returned function refuses the delayed ones.
 func (s *service) holdAfter(n int) (refuse func()) {
 	h := &hold{dead: make(chan struct{})}
 	h.left.Store(int64(n))
@@ -101,10 +101,10 @@ func page(items []any) map[string]any {
 func answer(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // the client will notice
+	_ = json.NewEncoder(w).Encode(v) // the client reports the error
 }
 
-// take takes an upload in.
+// take reads an upload.
 func (s *service) take(w http.ResponseWriter, r *http.Request) {
 	s.upload.now()
 	if h := s.held.Load(); h != nil && h.left.Add(-1) < 0 {
@@ -149,7 +149,7 @@ func (s *service) take(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// keep notes that an object came, unless it is not one of the library.
+// keep records the upload of an object. It returns false if the library has no such object.
 func (s *service) keep(container, name, stamp string, size int64) (n int, ok bool) {
 	n, err := strconv.Atoi(stamp)
 	ok = err == nil && n < s.objects && size == s.size && name == path.Base(s.key(n))
@@ -164,7 +164,7 @@ func (s *service) keep(container, name, stamp string, size int64) (n int, ok boo
 	return n, true
 }
 
-// appendAsset describes an asset as the service does.
+// appendAsset appends an asset in the JSON format of the service.
 func (s *service) appendAsset(b []byte, container string, a asset) []byte {
 	name := strings.TrimSuffix(path.Base(s.key(a.number)), ".jpg")
 	b = fmt.Appendf(b, `{"id":"%s","name":"%s","extension":"jpg","size":%d,"mimeType":"image/jpeg","categoryId":"%s",`,
@@ -177,7 +177,7 @@ func (s *service) appendAsset(b []byte, container string, a asset) []byte {
 		at, at, s.url, s.id(a.number))
 }
 
-// assetID is as long as those of the service seem to be, and in no order.
+// assetID returns an ID as long as those of the service, in random order.
 func assetID(n int) string { return fmt.Sprintf("%012x%08x", uint64(n+1)*0x9e3779b97f4a7c15>>16, n) }
 
 // list answers with the assets of a container, newest first.
@@ -201,10 +201,10 @@ func (s *service) list(w http.ResponseWriter, r *http.Request) {
 	}
 	b = fmt.Appendf(b, `],"totalCount":%d,"limit":%d,"offset":%d}`, len(all), limit, offset)
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(b) // the client will notice
+	_, _ = w.Write(b) // the client reports the error
 }
 
-// one answers with an asset that it was made to know, or with its content.
+// one answers with an asset of remember, or with its content.
 func (s *service) one(w http.ResponseWriter, r *http.Request) {
 	id, isFile := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, "/assets/"), "/file")
 	n, err := strconv.ParseInt(id[max(0, len(id)-8):], 16, 64)
@@ -214,11 +214,11 @@ func (s *service) one(w http.ResponseWriter, r *http.Request) {
 	}
 	if !isFile {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(s.appendAsset(nil, s.folderID(int(n)), asset{int(n), s.known})) // the client will notice
+		_, _ = w.Write(s.appendAsset(nil, s.folderID(int(n)), asset{int(n), s.known})) // the client reports the error
 		return
 	}
 	w.Header().Set("Content-Length", strconv.FormatInt(s.size, 10))
-	_ = s.writeContent(w, int(n), 0) // the client will notice
+	_ = s.writeContent(w, int(n), 0) // the client reports the error
 }
 
 func (s *service) makeFolder(w http.ResponseWriter, r *http.Request) {
@@ -237,7 +237,7 @@ func (s *service) makeFolder(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusCreated, f)
 }
 
-// showFolders answers with the folders at the top, or with one and those in it.
+// showFolders answers with the top-level folders, or with a folder and its subfolders.
 func (s *service) showFolders(w http.ResponseWriter, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -260,18 +260,18 @@ func (s *service) showFolders(w http.ResponseWriter, id string) {
 	}
 }
 
-// remember has the service have all that a history says it has.
+// remember adds all assets of the history of the library.
 func (s *service) remember() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.id = orderedID
-	s.known = time.Now().Add(-3 * time.Minute) // before the state database says so, and not before the run that it is of
+	s.known = time.Now().Add(-3 * time.Minute) // earlier than in the state database, but after the start of the run
 	for n := range s.objects {
 		s.inside[s.folderID(n)] = append(s.inside[s.folderID(n)], asset{n, s.known})
 	}
 }
 
-// check says what is wrong with what came, if it should be so many objects, each once.
+// check returns an error unless exactly the wanted number of objects was uploaded, each once.
 func (s *service) check(want int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

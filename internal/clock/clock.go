@@ -1,11 +1,10 @@
-// Package clock tells the time wherever the calendar matters: what is written into
-// the journal and into tokens, how old something is, when the day's window ends. A
-// test can have a whole process live on another day by it, and nights pass in seconds.
-// In a build as it is shipped it is the clock of the system; see [Now]. What takes a
-// while within a process is measured without it.
+// Package clock returns the time for everything that depends on the date: times in the state
+// database and in tokens, ages, and the end of the daily time window. A test can run a whole
+// process on another date, so that days pass in seconds. A release build uses the system clock; see
+// [Now]. Durations within a process do not use this package.
 package clock
 
-// Variable is the environment variable that moves the clock of a process built with
-// the tag testclock: by a duration such as +34h30m, or to an instant in the form of
-// RFC 3339 at which the process begins.
+// Variable is the environment variable that sets the clock of a process built with the tag
+// testclock. Its value is an offset such as +34h30m, or the time in RFC 3339 format at which the
+// process starts.
 const Variable = "ASSETFERRY_TEST_CLOCK"

@@ -4,6 +4,5 @@ package clock
 
 import "time"
 
-// Now is the present time. Built with the tag testclock, it is another one if
-// [Variable] says so.
+// Now returns the present time. In a build with the tag testclock, [Variable] changes it.
 func Now() time.Time { return time.Now() }

@@ -9,7 +9,7 @@ import (
 	"assetferry/internal/clock"
 )
 
-// A build as it is shipped does not care for the variable.
+// TestNowIsThePresent verifies that a release build ignores the variable.
 func TestNowIsThePresent(t *testing.T) {
 	for _, moved := range []string{"+34h30m", "2026-03-01T02:00:00Z", "nonsense"} {
 		t.Setenv(clock.Variable, moved)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// offset is by how much the environment moves the clock.
+// offset returns the offset that the environment sets.
 var offset = sync.OnceValue(func() time.Duration {
 	text := os.Getenv(Variable)
 	if text == "" {
@@ -25,5 +25,5 @@ var offset = sync.OnceValue(func() time.Duration {
 	return d
 })
 
-// Now is the present time, moved as [Variable] says.
+// Now returns the present time with the offset that [Variable] sets.
 func Now() time.Time { return time.Now().Add(offset()) }

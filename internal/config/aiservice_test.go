@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestAI holds where the AI content service is and what opens it.
+// TestAI verifies the URL and the credentials of the AI content service.
 func TestAI(t *testing.T) {
 	const production = "destinations:\n  production:\n    url: https://api.example.com\n    environment: library\n    access_key_env: KEY\n    user: ferry\n"
 	own := map[string]string{"ASSETFERRY_ENVIRONMENT_ID": "assets", "ASSETFERRY_ACCESS_KEY": "k", "ASSETFERRY_AI_URL": "https://ai.example.com/v1/"}
@@ -23,7 +23,7 @@ func TestAI(t *testing.T) {
 		name, yaml string
 		flags      map[string][]string
 		variables  map[string]string
-		want       string // URL, environment, what opens it, user; or what the error says
+		want       string // URL, environment, credentials, user; or the error
 	}{
 		{"as the destination", "", nil, own, "https://ai.example.com/v1 ASSETFERRY_ENVIRONMENT_ID ASSETFERRY_ACCESS_KEY assetferry"},
 		{"as the destination in the file", production + "to: production\nai_url: https://ai.example.com\n", nil, nil,

@@ -1,4 +1,4 @@
-// Package config makes one validated Settings from flags, environment variables and a file.
+// Package config builds validated Settings from flags, environment variables and a file.
 //
 // Precedence: flag, environment variable, job in the file, rest of the file, preset, default.
 //
@@ -59,9 +59,9 @@ type Settings struct {
 	defaultJob   string         // see DefaultJob
 	Job          string         // the one that was chosen; empty if none was
 	JobIsDefault bool           // it was not chosen by name
-	Source       string         // of that job
+	Source       string         // the source of the job
 
-	State      string // the journal; see DefaultState
+	State      string // the state database; see DefaultState
 	Workspace  string
 	Service    string
 	User       string
@@ -98,7 +98,7 @@ type Settings struct {
 	CategoryBy       string // extension, folder
 	Category         string
 	Unsupported      string // stop, skip, create
-	FallbackCategory string // for unmatched files that are created
+	FallbackCategory string // for files of unsupported types that are created
 	OnCollision      string // rename, keep, conflict
 	OnExisting       string // conflict, adopt, duplicate
 	Duplicates       string // keep, one-asset
@@ -126,7 +126,7 @@ type Settings struct {
 	Until       *TimeOfDay             // nil: no limit
 	MaxRequests ratelimit.RequestLimit // zero: no limit
 	Bandwidth   ratelimit.Timetable    // nil: no limit
-	KeepRuns    time.Duration          // 0: for good
+	KeepRuns    time.Duration          // 0: forever
 
 	AIURL    string // of the AI content service; see AI
 	AILimits string // auto, saas, off
@@ -149,14 +149,14 @@ type Settings struct {
 
 	env    Env
 	origin map[string]Origin   // by key
-	values map[string][]string // by key: what was given, as text
-	place  map[string]place    // of what the file says: by key, see also inDestination
+	values map[string][]string // the given texts by key
+	place  map[string]place    // positions in the file by key, see also inDestination
 }
 
-// An Origin is the place that a value comes from. A greater one beats a smaller one.
+// An Origin is the place that a value comes from. A higher one has precedence over a lower one.
 type Origin int
 
-// The places that a value can come from, from the weakest to the strongest.
+// The places that a value can come from, in ascending precedence.
 const (
 	FromDefault Origin = iota
 	FromPreset
@@ -233,7 +233,7 @@ func (s *Settings) NewMapping() *mapping.Mapping {
 	})
 }
 
-// Origin says where the value of a key came from.
+// SourceOf returns the place that the value of a key comes from.
 func (s *Settings) SourceOf(key string) Origin { return s.origin[key] }
 
 // Texts returns the value of a setting as it was given, or its default. A path is absolute. Secrets
@@ -306,12 +306,12 @@ var keys = sync.OnceValue(func() (all []Key) {
 
 // A Key describes a setting.
 type Key struct {
-	Name    string // in the file
-	Flag    string // the switch, without dashes
-	Env     string // the variable, if there is one
+	Name    string // key in the file
+	Flag    string // flag without dashes
+	Env     string // environment variable, or ""
 	Default string
-	Example string   // of a value, where there is no default
-	Values  []string // if it takes one of a few
+	Example string   // an example value, if there is no default
+	Values  []string // the allowed values, if they are limited
 }
 
 func (r row) flag() string { return flagname.Of(r.key) }

@@ -330,7 +330,8 @@ func TestKeysAreUnique(t *testing.T) {
 	}
 }
 
-// TestKeysAreBuiltOnce: every start of the program asks for them at each flag of each command.
+// TestKeysAreBuiltOnce verifies that the keys are computed once: every start of the program
+// requests them for each flag of each command.
 func TestKeysAreBuiltOnce(t *testing.T) {
 	if n := testing.AllocsPerRun(10, func() { Keys() }); n > 0 {
 		t.Errorf("Keys allocates %v times a call", n)

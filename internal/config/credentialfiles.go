@@ -5,9 +5,9 @@ import "path/filepath"
 // A CredentialFile is a secret that another process can get as a file instead of a variable, such
 // as with LoadCredential= of systemd.
 type CredentialFile struct {
-	ID           string // what it is, for people and for systemd
-	Variable     string // that has the secret now; empty: File has it
-	File         string // by its absolute path; empty: Variable has it
+	ID           string // the kind of credential, for people and for systemd
+	Variable     string // the variable with the secret; "" if it is in File
+	File         string // the absolute path of the file with the secret; "" if it is in Variable
 	FileVariable string // that names the file to the other process
 }
 

@@ -15,13 +15,13 @@ import (
 
 // A Reference is the place of a value, which it reads on demand.
 type Reference struct {
-	Origin string // who refers to it, such as ASSETFERRY_ACCESS_KEY_FILE
+	Origin string // the variable or setting that refers to it, such as ASSETFERRY_ACCESS_KEY_FILE
 
-	literal  string // the value itself, for what is no secret
+	literal  string // the value itself, if it is not secret
 	variable string
 	file     string
 	command  string
-	lines    bool // the value may have several of them
+	lines    bool // the value may have several lines
 	env      Env
 }
 

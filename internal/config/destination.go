@@ -52,8 +52,8 @@ type Destination struct {
 	Workspace, Service, User, CAFile, ServiceProfile string
 }
 
-// Destination works out where to write. It is a *UsageError if nothing says
-// where, or if the credentials are not complete.
+// Destination returns the destination of the settings. It returns a *UsageError if none is set, or
+// if its credentials are incomplete.
 func (s *Settings) Destination() (Destination, error) {
 	switch {
 	case s.To == "":
@@ -63,7 +63,7 @@ func (s *Settings) Destination() (Destination, error) {
 		}
 	case s.To == sandboxName:
 		return s.sandbox(), nil
-	case strings.ContainsAny(s.To, ":@"): // also what only looks like a URL: it is not repeated
+	case strings.ContainsAny(s.To, ":@"): // also for a malformed URL, which the error must not repeat
 		return s.byURL("", Named{URL: s.To})
 	}
 	n, ok := s.Destinations[s.To]

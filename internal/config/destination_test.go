@@ -23,7 +23,7 @@ destinations:
     url: https://bare.example.com
 `
 
-// credentials are what the tests have in their environment.
+// credentials returns the variables in the environment of the tests.
 func credentials() map[string]string {
 	return map[string]string{
 		"ASSETFERRY_ENVIRONMENT_ID": "my-env", "ASSETFERRY_ACCESS_KEY": "my-key", "PROD_KEY": "prod-key",

@@ -9,9 +9,9 @@ import (
 
 // An Effect is a setting in effect.
 type Effect struct {
-	Name  string // as in the file
+	Name  string // key in the file
 	Value string
-	From  string // for people: a switch, a variable, a file, "default"
+	From  string // shown to people: a flag, a variable, a file, "default"
 }
 
 // Effects lists job, source, mapping and account, and all settings that are not at their defaults.

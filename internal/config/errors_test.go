@@ -11,7 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestErrorTexts shows what a person reads after a mistake.
+// TestErrorTexts compares the complete messages for mistakes.
 func TestErrorTexts(t *testing.T) {
 	golden, err := filepath.Abs(filepath.Join("testdata", "errors.txt"))
 	if err != nil {
@@ -99,7 +99,7 @@ func TestErrorTexts(t *testing.T) {
 	for _, tc := range []struct {
 		yaml  string
 		flags map[string][]string
-	}{ // what is found out only when it is used
+	}{ // errors that occur only on use
 		{named + jobs, map[string][]string{"job": {"archive"}}},
 		{"to: prodd\n" + named, nil},
 		{named, map[string][]string{"to": {"prodd"}}},

@@ -181,7 +181,7 @@ func (f file) values(r row, node ast.Node) ([]string, error) {
 	return values, nil
 }
 
-// whole makes a path of the file valid in any folder. A URL stays as it is.
+// whole makes a path in the file independent of the current directory. A URL stays unchanged.
 func (f file) whole(value string, mayBeURL bool) string {
 	table, isTable := TableOf(value)
 	switch {

@@ -14,13 +14,13 @@ type Inheritance struct {
 
 	Read    []string // files, by absolute paths
 	Written []string // files
-	Helper  bool     // credentials come from a program
+	Helper  bool     // a program returns the credentials
 }
 
 // A Variable is an environment variable.
 type Variable struct {
 	Name, Value string
-	Secret      bool // so its value is not told
+	Secret      bool // its value is never shown
 }
 
 // Inherit returns the inheritance for d, which must be the destination of the settings.
@@ -88,10 +88,10 @@ func (h *heir) reference(r Reference, variable string, secret bool) {
 		h.Variables = append(h.Variables, Variable{Name: r.variable, Secret: true})
 	case r.variable != "":
 		h.Variables = append(h.Variables, Variable{Name: r.variable, Value: h.env.get(r.variable)})
-	case !strings.HasPrefix(r.Origin, variable): // the file has it
+	case !strings.HasPrefix(r.Origin, variable): // it is in the file
 	case r.file != "":
 		h.Variables = append(h.Variables, Variable{Name: r.Origin, Value: h.absolute(r.file)})
-	case r.command != "": // in which people put what should not be there
+	case r.command != "": // a command may contain a secret by mistake
 		h.Variables = append(h.Variables, Variable{Name: r.Origin, Secret: true})
 	}
 }

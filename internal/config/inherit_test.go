@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestInherit finds what another process needs, which reads the same file in another
+// TestInherit verifies the variables that another process needs to read the same file in another
 // folder.
 func TestInherit(t *testing.T) {
 	const file = "to: prod\nca_file: ca.pem\nstate: state/journal.db\ndestinations:\n" +

@@ -70,7 +70,7 @@ func (s *Settings) parseJobs(f file, node ast.Node) error {
 func parseJob(f file, node ast.Node) (j Job, err error) {
 	source := row{key: "source", set: text(&j.Source), path: true, url: true}
 	rules := row{key: "mapping"}
-	rows := append(new(Settings).table(), source, rules, row{key: oldURLsKey}) // which checks, and stores nothing of use
+	rows := append(new(Settings).table(), source, rules, row{key: oldURLsKey}) // check only, the result is discarded
 	err = f.walk(node, rows, func(r row, value ast.Node) (err error) {
 		if r.key == rules.key {
 			j.mapping, err = mapping.Parse(f.File, value)

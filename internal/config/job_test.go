@@ -49,7 +49,7 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-// TestJobPrecedence has everything say something about the same setting.
+// TestJobPrecedence sets the same setting in every possible place and verifies which one counts.
 func TestJobPrecedence(t *testing.T) {
 	const yaml = "to: file\njobs:\n  j: {source: s, to: job}\n"
 	for _, tc := range []struct {
@@ -75,8 +75,7 @@ func TestJobPrecedence(t *testing.T) {
 	}
 }
 
-// TestJobAndDestination has a job beat what its destination says, as what stands closer to
-// the command line does.
+// TestJobAndDestination verifies that a job has precedence over the settings of its destination.
 func TestJobAndDestination(t *testing.T) {
 	yaml := twoDestinations + "jobs:\n  j: {source: s, to: prod, workspace: job-workspace}\n"
 	for _, tc := range []struct {
@@ -84,7 +83,7 @@ func TestJobAndDestination(t *testing.T) {
 		want  string
 	}{
 		{map[string][]string{"job": {"j"}}, "job-workspace"},
-		{map[string][]string{"job": {"j"}, "to": {"prod"}}, "prod-workspace"}, // a switch chose the destination, with what belongs to it
+		{map[string][]string{"job": {"j"}, "to": {"prod"}}, "prod-workspace"}, // the flag selects the destination with its settings
 		{map[string][]string{"to": {"prod"}}, "prod-workspace"},
 	} {
 		d, err := mustLoad(t, yaml, tc.flags, credentials()).Destination()
@@ -94,7 +93,8 @@ func TestJobAndDestination(t *testing.T) {
 	}
 }
 
-// TestJobPaths finds what a job names beside its file, wherever that is.
+// TestJobPaths verifies that paths in a job are relative to the configuration file, not to the
+// current directory.
 func TestJobPaths(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "assetferry.yaml")

@@ -23,7 +23,7 @@ jobs:
         - skip: true
 `
 
-// folderUnder is where the mapping in effect puts an object.
+// folderUnder returns the folder of an object under the effective mapping.
 func folderUnder(t *testing.T, flags map[string][]string) (folder, effect string) {
 	t.Helper()
 	s := mustLoad(t, mapped, flags, nil)
@@ -55,7 +55,8 @@ func TestMapping(t *testing.T) {
 	}
 }
 
-// Rules that nobody has chosen are better found wrong by day, too.
+// TestMappingMistakes verifies that an error in a mapping is reported even if no job uses the
+// mapping. Otherwise a scheduled run would be the first to report it.
 func TestMappingMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		"mapping:\n  rules:\n    - folder: ${ captoin }\n":                              `assetferry.yaml:3:18: unknown name "captoin"; did you mean "caption"?`,

@@ -10,7 +10,7 @@ import (
 	"assetferry/internal/notify"
 )
 
-// TestTargets has URLs come from everywhere that they can come from.
+// TestTargets verifies each place that may contain notification URLs.
 func TestTargets(t *testing.T) {
 	const file = "# mine\nhttps://hooks.example.com/one\n\n  failure=https://hooks.example.com/two\r\n# https://hooks.example.com/no\n"
 	one, two, three := hook(t, "https://hooks.example.com/one"), hook(t, "failure=https://hooks.example.com/two"), hook(t, "https://hooks.example.com/three")
@@ -40,7 +40,8 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// TestTargetsAreNotShown makes mistakes around a URL that nobody may see.
+// TestTargetsAreNotShown verifies that errors around a notification URL do not contain the URL,
+// which is a secret.
 func TestTargetsAreNotShown(t *testing.T) {
 	const secret = "T0000-hush"
 	url := "https://hooks.example.com/" + secret

@@ -7,7 +7,7 @@ import (
 	"assetferry/internal/flagname"
 )
 
-// A Preset is a named set of settings. A setting that is given anywhere beats that of the preset.
+// A Preset is a named set of settings. Any other value of a setting has precedence over the preset.
 type Preset struct {
 	Name, About string
 	Settings    []Setting
@@ -45,7 +45,7 @@ func presetNames() (names []string) {
 	return names
 }
 
-// applyPreset gives settings that nothing else has set the values of the chosen preset.
+// applyPreset applies the chosen preset to settings without another value.
 func (s *Settings) applyPreset(rows []row) error {
 	at := slices.IndexFunc(Presets(), func(p Preset) bool { return p.Name == s.Preset })
 	if at < 0 {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPresets holds each preset to exactly the settings that it lists, under every way to choose
-// it.
+// TestPresets verifies that each preset changes exactly the settings that it lists, however it is
+// chosen.
 func TestPresets(t *testing.T) {
 	for _, p := range Presets() {
 		for way, s := range map[string]*Settings{
@@ -45,8 +45,8 @@ func TestPresets(t *testing.T) {
 	}
 }
 
-// TestPresetPrecedence has every other way to set something beat the preset, and presets beat each
-// other as all settings do.
+// TestPresetPrecedence verifies that every other way to set a value has precedence over a preset,
+// and that presets themselves follow the precedence of settings.
 func TestPresetPrecedence(t *testing.T) {
 	careful := map[string][]string{"preset": {"careful"}}
 	job := map[string][]string{"preset": {"careful"}, "job": {"j"}}

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// A Requirement says whether changes to a destination need an approval.
+// A Requirement states whether changes to a destination require an approval.
 type Requirement struct {
-	Destination   string // the name in the file that asks for it
+	Destination   string // the name of the destination in the file that requires it
 	ApproversFile string
 	Required      bool // false: an approval is not needed, but can be verified
 }
@@ -18,15 +18,15 @@ type Requirement struct {
 // A Reached is a destination as a command has resolved it.
 type Reached struct {
 	Name, URL, Environment, Workspace string
-	TokenCommand                      bool // another program decides what the token opens
+	TokenCommand                      bool // a command returns the token, and thereby decides about the environment
 }
 
-// Requirement finds out whether writing to a destination takes an approval. What counts is
-// where a command writes to, whatever it calls it: a destination of the file that asks for
-// approval covers its environment, and the workspace if it names one. A name alone counts only
-// where no destination covers that: variables may lead from it into another environment, whose
-// approvers are others. Where a token command
-// decides about the environment, a URL of the same host is covered as well.
+// Requirement reports whether writing to a destination requires an approval. The environment
+// counts, not the name: a destination in the file that requires approval covers its environment,
+// and only one workspace of it if it names one. A destination of the same name counts only if no
+// other destination covers the environment: variables may lead from that name to another
+// environment with other approvers. If a token command decides about the environment, a URL of the
+// same host is covered, too.
 func (s *Settings) Requirement(r Reached) Requirement {
 	named, isNamed := s.Destinations[r.Name]
 	if named.RequireApproval && named.covers(r) {
@@ -39,7 +39,7 @@ func (s *Settings) Requirement(r Reached) Requirement {
 			return Requirement{name, n.ApproversFile, true}
 		}
 	}
-	if named.RequireApproval { // under its name and with other credentials, elsewhere
+	if named.RequireApproval { // the name requires it, although the credentials lead elsewhere
 		return Requirement{r.Name, named.ApproversFile, true}
 	}
 	return Requirement{Destination: r.Name, ApproversFile: s.Destinations[r.Name].ApproversFile}

@@ -31,13 +31,14 @@ const guarded = `destinations:
     approvers_file: /etc/test
 `
 
-// What takes an approval is where a command writes to, whatever name or URL it goes by.
+// TestRequirement verifies that the approval depends on where a command writes, whatever name or
+// URL selects it.
 func TestRequirement(t *testing.T) {
 	s := mustLoad(t, guarded, nil, nil)
 	for _, c := range []struct {
 		name string
 		at   Reached
-		want string // the destination that asks for it; empty: none does
+		want string // the destination that requires approval, or ""
 	}{
 		{"by its name", Reached{Name: "prod", Environment: "env1"}, "prod"},
 		{"another name that asks for approval", Reached{Name: "test", URL: "https://api.example.com", Environment: "env1"}, "prod"},
@@ -68,7 +69,8 @@ func TestRequirement(t *testing.T) {
 	}
 }
 
-// A requirement says which environment it is for, so that nothing else decides about that.
+// TestRequirementIsComplete verifies that a destination that requires approval also names its
+// environment, so that no variable can change it.
 func TestRequirementIsComplete(t *testing.T) {
 	for _, without := range []string{"    environment: env1\n    require_approval", "    approvers_file: /etc/approvers\n"} {
 		text := strings.Replace(guarded, without, map[bool]string{true: "    require_approval"}[strings.Contains(without, "require")], 1)

@@ -18,9 +18,9 @@ type row struct {
 	key     string // in the file; the flag has dashes instead
 	env     string // the variable; most settings have none
 	initial string // the default
-	example string // of a value, where there is no default
+	example string // an example value, if there is no default
 	set     setter
-	values  []string // if it takes one of a few
+	values  []string // the allowed values, if they are limited
 	list    bool     // takes several values
 	yesNo   bool     // true or false in the file, not text
 	path    bool     // in the file, relative to the file's folder
@@ -163,7 +163,7 @@ func serviceURL(p *string) setter {
 	})
 }
 
-// choice is a setting with a few values, the first by default.
+// choice returns a setting with a few allowed values, the first by default.
 func choice(key string, p *string, allowed ...string) row {
 	return row{key: key, initial: allowed[0], values: allowed, set: oneOf(p, allowed...)}
 }
@@ -249,7 +249,7 @@ func targets(p *[]notify.Target) setter {
 	}
 }
 
-// one makes a setter from a function for one value. The last value of a repeated flag counts.
+// one returns a setter for one value. The last value of a repeated flag counts.
 func one(set func(string) error) setter {
 	return func(values []string) error { return set(values[len(values)-1]) }
 }

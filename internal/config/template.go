@@ -18,8 +18,8 @@ import (
 // A comment for people begins with "# ". A setting in a comment begins with "#" alone, so that the
 // line is valid once the "#" is removed.
 type Template struct {
-	To          string            // the sandbox or a destination; empty: left open
-	Destination Named             // what is known of the one that has a name
+	To          string            // the sandbox or a destination; "" if undecided
+	Destination Named             // the known settings of a named destination
 	Set         map[string]string // values of other settings, by key
 	Job         *TemplateJob      // nil: an example of one
 	Meaning     func(flag string) string
@@ -224,7 +224,7 @@ func CheckSetting(key, value string) error {
 // IsName reports whether a job or a destination can have this name.
 func IsName(name string) bool { return isName(name) }
 
-// NameFor makes a part of a name from a source.
+// NameFor derives a part of a name from a source.
 func NameFor(source string) string {
 	const longest = 64
 	base := path.Base(filepath.ToSlash(source))

@@ -11,12 +11,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// commentedOut is a setting that counts once its "#" is gone.
+// commentedOut matches a setting that is commented out.
 var commentedOut = regexp.MustCompile(`(?m)^( *)#((?:- )?[a-z0-9_]+:)`)
 
 func meaning(flag string) string { return "what --" + flag + " is for" }
 
-// templates are what init may write.
+// templates returns the templates that init may write.
 func templates() map[string]Template {
 	known := Named{URL: "https://api.ckbox.io", Environment: "0x1f", AccessKeyFile: "/etc/it's a key", Workspace: "true"}
 	return map[string]Template{
@@ -27,15 +27,15 @@ func templates() map[string]Template {
 	}
 }
 
-// TestTemplateIsAccepted reads what a template makes: what is known counts, and
-// everything else is what it would be without a file.
+// TestTemplateIsAccepted verifies that a template can be read: it sets the known values, and all
+// others have their defaults.
 func TestTemplateIsAccepted(t *testing.T) {
 	for name, template := range templates() {
 		got := mustLoad(t, string(template.Encode()), nil, nil)
 		want := defaults()
 		want.File, want.To = DefaultFile, template.To
 		if d := template.Destination; d.URL != "" {
-			if d.credential() == "" { // the usual way, if nothing is known of it
+			if d.credential() == "" { // the default, if the credential is unknown
 				d.AccessKeyEnv = "ASSETFERRY_ACCESS_KEY"
 			}
 			want.Destinations = map[string]Named{TemplateName: d}
@@ -47,8 +47,8 @@ func TestTemplateIsAccepted(t *testing.T) {
 	}
 }
 
-// TestTemplateHasEverySetting removes the comment sign of every setting: the file is
-// accepted and no setting is missing.
+// TestTemplateHasEverySetting removes all comment signs and verifies that the file is valid and
+// contains every setting.
 func TestTemplateHasEverySetting(t *testing.T) {
 	for name, template := range templates() {
 		text := commentedOut.ReplaceAllString(string(template.Encode()), "$1$2")
@@ -88,7 +88,7 @@ func TestTemplateFitsATerminal(t *testing.T) {
 	}
 }
 
-// TestTemplateKeepsAnswers has whatever is typed come back as it was typed.
+// TestTemplateKeepsAnswers verifies that any answer is read from the file exactly as it was typed.
 func TestTemplateKeepsAnswers(t *testing.T) {
 	t.Chdir(t.TempDir())
 	answer := rapid.OneOf(
@@ -111,7 +111,7 @@ func TestTemplateKeepsAnswers(t *testing.T) {
 func TestPut(t *testing.T) {
 	for _, tc := range []struct{ key, value, want string }{
 		{"url", "https://api.ckbox.io", "<nil>"},
-		{"url", "http://intranet.example.com", "<nil>"}, // judged when it is used
+		{"url", "http://intranet.example.com", "<nil>"}, // checked when it is used
 		{"url", "api.ckbox.io", "the URL does not begin with https:// or http://"},
 		{"url", "https://me:secret@example.com", "the URL contains a user name or a password; credentials come from variables, a file or a command"},
 		{"environment", "a\x1bb", `"a\x1bb" has a control character`},
@@ -125,8 +125,8 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// TestTemplateJob reads the job of a template, which is the default one, also with all
-// comment signs gone.
+// TestTemplateJob verifies that the job of a template is the default one, also after all comment
+// signs are removed.
 func TestTemplateJob(t *testing.T) {
 	for _, source := range []string{"./photos", "it's: my #photos", "s3://b/p", "table:a b.csv", "~/Pictures", "2024"} {
 		text := string(Template{To: "sandbox", Meaning: meaning, Job: &TemplateJob{Name: "2024", Source: source, Private: true,

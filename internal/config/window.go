@@ -17,7 +17,7 @@ func ParseTimeOfDay(text string) (TimeOfDay, error) {
 	return TimeOfDay{t.Hour(), t.Minute()}, nil
 }
 
-// next returns the next moment with this time of day, tomorrow if it is now.
+// next returns the next occurrence of the time of day; the one of tomorrow if it is now.
 func (t TimeOfDay) next(now time.Time) (next time.Time) {
 	for days := range 2 {
 		for _, at := range t.on(now, days) {
@@ -29,8 +29,9 @@ func (t TimeOfDay) next(now time.Time) (next time.Time) {
 	return next
 }
 
-// on returns the moments with this time of day, a number of days after a moment. There are two when
-// clocks go back. When clocks go forward, a missing time is as much later.
+// on returns the occurrences of the time of day on the date that is a number of days after a
+// moment. There are two if clocks are set back. If clocks are set forward, a time that does not
+// exist moves later by the same amount.
 func (t TimeOfDay) on(now time.Time, days int) (all []time.Time) {
 	year, month, day := now.Date()
 	wall := time.Date(year, month, day+days, t.Hour, t.Minute, 0, 0, time.UTC)
@@ -48,7 +49,7 @@ func (t TimeOfDay) on(now time.Time, days int) (all []time.Time) {
 	return all
 }
 
-// aDay is far enough from a moment to be on the other side of a clock change.
+// aDay is long enough to reach the other side of a clock change from any moment.
 const aDay = 24 * time.Hour
 
 // onTheWall returns the local time of day, for comparison.

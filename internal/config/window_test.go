@@ -25,7 +25,7 @@ func TestWindowEnd(t *testing.T) {
 		now         string
 		until       *TimeOfDay
 		maxDuration time.Duration
-		want        string // empty: no end
+		want        string // "" means no end
 	}{
 		{"no limit", "2026-11-21 22:00", nil, 0, ""},
 		{"a duration", "2026-11-21 22:00", nil, 2 * time.Hour, "2026-11-22 00:00"},
@@ -47,12 +47,13 @@ func TestWindowEnd(t *testing.T) {
 	}
 }
 
-// A time that a day leaves out, or has twice, is not yesterday's, and none is missed: it
-// is always at hand within a day and the hours by which clocks are put.
+// TestUntilWhereClocksAreSet verifies the next occurrence of times that a day skips or repeats
+// because clocks are changed. The occurrence is never in the past, and at most a day plus the clock
+// change ahead.
 func TestUntilWhereClocksAreSet(t *testing.T) {
 	step := longtest.Fewer(15*time.Minute, 135*time.Minute)
 	times := []TimeOfDay{{0, 0}, {0, 30}, {1, 0}, {2, 0}, {2, 15}, {2, 30}, {3, 0}, {6, 0}, {23, 30}}
-	for _, zone := range []string{ // two put clocks forward at midnight, one by half an hour
+	for _, zone := range []string{ // two change clocks at midnight, one by half an hour
 		"America/Santiago", "America/Havana", "Australia/Lord_Howe", "Europe/Berlin", "America/New_York", "Africa/Cairo", "UTC",
 	} {
 		where, err := time.LoadLocation(zone)

@@ -11,9 +11,9 @@ import (
 	"assetferry/internal/strictyaml"
 )
 
-// The variables that open an environment that is read as a source, where the file does not
-// say how; the access key also with _FILE and _COMMAND after its name. They are others than
-// those of the destination, so that neither is opened with the key of the other one.
+// The variables for an environment that is a source, if the file does not contain these settings.
+// The access key also exists with _FILE and _COMMAND at the end. They differ from those of the
+// destination, so that neither is opened with the key of the other.
 const (
 	sourceURL          = "ASSETFERRY_SOURCE_URL"
 	sourceAccessKey    = "ASSETFERRY_SOURCE_ACCESS_KEY"

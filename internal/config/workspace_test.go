@@ -23,8 +23,8 @@ func TestParseWorkspaceURL(t *testing.T) {
 	}
 }
 
-// What opens a source is what belongs to it: nothing that is said of the destination of
-// the run opens it, or leads elsewhere.
+// TestSourceWorkspace verifies that a source is opened only with its own credentials, and that
+// settings of the destination have no effect on it.
 func TestSourceWorkspace(t *testing.T) {
 	own := map[string]string{"ASSETFERRY_SOURCE_URL": "https://old.example.com/", "ASSETFERRY_SOURCE_ACCESS_KEY": "old-key"}
 	destination := with(credentials(), "ASSETFERRY_URL", "https://new.example.com", "ASSETFERRY_WORKSPACE_ID", "new-workspace")

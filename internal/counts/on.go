@@ -11,7 +11,7 @@ import (
 	"runtime"
 	"sync/atomic"
 
-	_ "modernc.org/sqlite" // what does the work
+	_ "modernc.org/sqlite" // the driver that is wrapped
 )
 
 // Driver is the name of the SQL driver, which counts.
@@ -20,7 +20,7 @@ const Driver = "sqlite that counts"
 var statements, prepared, transactions atomic.Int64
 
 func init() {
-	db, err := sql.Open("sqlite", "") // opens nothing yet
+	db, err := sql.Open("sqlite", "") // does not open a database yet
 	if err != nil {
 		panic(err) // it is imported above
 	}
@@ -28,7 +28,7 @@ func init() {
 	_ = db.Close() // there is no connection
 }
 
-// Write writes what was counted, if a file is named for it.
+// Write writes the counters if a file is configured.
 func Write() error {
 	name := os.Getenv(Variable)
 	if name == "" {
@@ -54,7 +54,7 @@ func (d counting) Open(name string) (driver.Conn, error) {
 	return conn{c.(sqliteConn)}, nil
 }
 
-// sqliteConn is what database/sql uses of a connection to SQLite.
+// sqliteConn is the set of interfaces of a SQLite connection that database/sql uses.
 type sqliteConn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -94,7 +94,7 @@ func (c conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, er
 	return stmt{s.(sqliteStmt)}, nil
 }
 
-// sqliteStmt is what database/sql uses of a statement of SQLite.
+// sqliteStmt is the set of interfaces of a SQLite statement that database/sql uses.
 type sqliteStmt interface {
 	driver.Stmt
 	driver.StmtExecContext

@@ -31,8 +31,8 @@ type file struct {
 	content func() ([]byte, error)
 	small   func() ([]byte, error) // the same photo with fewer pixels; nil for other files
 
-	// caseVariant: another file has a name that differs only in case. Many file systems cannot
-	// hold both.
+	// caseVariant means that another file has a name that differs only in case. Many file systems
+	// cannot store both.
 	caseVariant bool
 }
 

@@ -212,7 +212,7 @@ func TestNothingIsOverwritten(t *testing.T) {
 }
 
 func TestCaseVariantOnAnInsensitiveFileSystem(t *testing.T) {
-	// Such a file system says of the second name that it exists already.
+	// Such a file system reports that the second name exists.
 	files := []file{{name: "logo.png"}, {name: "logo.png", caseVariant: true}, {name: "more.png"}}
 	s, err := Library{files, [][]byte{{1}, {2}, {3}}}.Write(t.TempDir())
 	if err != nil {

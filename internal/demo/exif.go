@@ -5,7 +5,7 @@ import (
 	"image"
 )
 
-// An exif is what a camera writes down about a photo.
+// An exif is the EXIF metadata of a photo.
 type exif struct {
 	photo
 	orientation uint16
@@ -69,8 +69,8 @@ func withEXIF(jpeg []byte, e exif) []byte {
 	return append(out, jpeg[2:]...)
 }
 
-// tiff lays the directories out one after the other: the main one, which points
-// to the others, then that of the camera, then that of the place.
+// tiff returns the directories in sequence: the main one, which points to the others, then those of
+// the camera and of the GPS coordinates.
 func (e exif) tiff() []byte {
 	const header = 8
 	cameraAt := header + directorySize(e.mainFields(0, 0)) // where it points to does not change its size
@@ -136,7 +136,7 @@ func (e exif) placeFields() []field {
 	}
 }
 
-// directorySize is the length of a directory with its values.
+// directorySize returns the length in bytes of a directory with its values.
 func directorySize(fields []field) int { return len(appendDirectory(nil, fields)) }
 
 // appendDirectory writes a directory at the end of a TIFF file: its fields, no

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// A directory is what a reader finds: values by tag.
+// A directory contains the values that a reader finds, by tag.
 type directory map[uint16]any
 
-// readEXIF is a reader that shares nothing with the writer.
+// readEXIF reads EXIF metadata. It shares no code with the writer.
 func readEXIF(t *testing.T, file []byte) (main, camera, place directory) {
 	t.Helper()
 	if !bytes.HasPrefix(file, []byte{0xff, 0xd8, 0xff, 0xe1}) {

@@ -99,9 +99,9 @@ func zurich() []file {
 	}
 	noise := dice(7)
 	return append(files,
-		// A picture by its name only: random bytes.
+		// A file with the extension of an image, but random content.
 		bytesFile("photos/2025/broken.jpg", at(2025, time.August, 3, 8, 0, 2*time.Hour), noise.bytes(20_000)),
-		// What the macOS Finder leaves behind.
+		// A system file of the macOS Finder.
 		bytesFile("photos/.DS_Store", at(2025, time.August, 3, 8, 1, 2*time.Hour), append([]byte("\x00\x00\x00\x01Bud1"), make([]byte, 6140)...)),
 	)
 }
@@ -146,7 +146,7 @@ func brand() []file {
 	variant.caseVariant = true
 	return []file{
 		png("logos/logo.png", 400, 0, true),
-		variant, // the same name but for case, another picture
+		variant, // another image whose name differs in case only
 		png("logos/logo-white.png", 400, 2, true),
 		png("logos/mark-512.png", 512, 0, false),
 		png("logos/mark-64.png", 64, 0, false),
@@ -176,7 +176,7 @@ func documents() []file {
 	}
 }
 
-// at is a time of day in a zone that is so much ahead of UTC.
+// at returns a time in a zone with an offset from UTC.
 func at(year int, month time.Month, day, hour, minute int, ahead time.Duration) time.Time {
 	zone := time.FixedZone("", int(ahead.Seconds()))
 	return time.Date(year, month, day, hour, minute, 0, 0, zone)

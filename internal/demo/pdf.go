@@ -26,7 +26,7 @@ func onePagePDF(lines []string) []byte {
 		fmt.Sprintf("<< /Length %d >>\nstream\n%sendstream", text.Len(), text.String()),
 	}
 	var pdf strings.Builder
-	pdf.WriteString("%PDF-1.4\n%\xe2\xe3\xcf\xd3\n") // the comment says that the file is binary
+	pdf.WriteString("%PDF-1.4\n%\xe2\xe3\xcf\xd3\n") // this comment marks the file as binary
 	var offsets []int
 	for i, object := range objects {
 		offsets = append(offsets, pdf.Len())

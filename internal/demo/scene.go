@@ -35,7 +35,7 @@ func (d *dice) colour(low, high int) color.RGBA {
 	return color.RGBA{c(), c(), c(), 255}
 }
 
-// mix goes from a to b in whole steps.
+// mix returns the colour at a step between a and b.
 func mix(a, b color.RGBA, step, steps int) color.RGBA {
 	between := func(a, b uint8) uint8 { return uint8((int(a)*(steps-step) + int(b)*step) / steps) }
 	return color.RGBA{between(a.R, b.R), between(a.G, b.G), between(a.B, b.B), between(a.A, b.A)}
@@ -111,7 +111,7 @@ func ridge(m *image.RGBA, d *dice, base, height, bottom int, c color.RGBA) {
 	}
 }
 
-// harbourScene is sky, mountains, water and boats.
+// harbourScene draws sky, mountains, water and boats.
 func harbourScene(width, height int, d dice) *image.RGBA {
 	m := image.NewRGBA(image.Rect(0, 0, width, height))
 	horizon := height * 3 / 5
@@ -139,7 +139,7 @@ func harbourScene(width, height int, d dice) *image.RGBA {
 	return m
 }
 
-// marketScene is rows of stalls under awnings.
+// marketScene draws rows of stalls with awnings.
 func marketScene(width, height int, d dice) *image.RGBA {
 	m := image.NewRGBA(image.Rect(0, 0, width, height))
 	gradient(m, m.Rect, color.RGBA{190, 214, 235, 255}, color.RGBA{150, 135, 120, 255})
@@ -165,7 +165,7 @@ func marketScene(width, height int, d dice) *image.RGBA {
 	return m
 }
 
-// portraitScene is a head and shoulders.
+// portraitScene draws a head and shoulders.
 func portraitScene(width, height int, d dice) *image.RGBA {
 	m := image.NewRGBA(image.Rect(0, 0, width, height))
 	gradient(m, m.Rect, d.colour(150, 230), d.colour(60, 130))
@@ -183,7 +183,7 @@ func portraitScene(width, height int, d dice) *image.RGBA {
 	return m
 }
 
-// scanScene is an old page with lines of ink.
+// scanScene draws an old page with lines of ink.
 func scanScene(width, height int, d dice) *image.RGBA {
 	m := image.NewRGBA(image.Rect(0, 0, width, height))
 	gradient(m, m.Rect, color.RGBA{238, 226, 196, 255}, color.RGBA{222, 204, 166, 255})
@@ -197,7 +197,7 @@ func scanScene(width, height int, d dice) *image.RGBA {
 	return m
 }
 
-// bannerScene is a row of coloured bands.
+// bannerScene draws a row of coloured bands.
 func bannerScene(width, height int, d dice) *image.RGBA {
 	m := image.NewRGBA(image.Rect(0, 0, width, height))
 	const bands = 6
@@ -213,7 +213,7 @@ func palette(i int) color.RGBA {
 	return colours[i%len(colours)]
 }
 
-// logo is a ring around a sail; transparent where nothing is drawn, or on grey.
+// logo draws a ring around a sail, with a transparent or a grey background.
 func logo(size int, c color.RGBA, transparent bool) *image.RGBA {
 	m := image.NewRGBA(image.Rect(0, 0, size, size))
 	ground := color.RGBA{}
@@ -228,7 +228,7 @@ func logo(size int, c color.RGBA, transparent bool) *image.RGBA {
 	return m
 }
 
-// spinner is the frames of a dot that goes round.
+// spinner returns the frames of a rotating dot.
 func spinner(size, frames int) []*image.RGBA {
 	// Twelve places on a circle, in hundredths of its radius.
 	places := [12]image.Point{{0, -100}, {50, -87}, {87, -50}, {100, 0}, {87, 50}, {50, 87}, {0, 100}, {-50, 87}, {-87, 50}, {-100, 0}, {-87, -50}, {-50, -87}}

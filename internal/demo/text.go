@@ -58,7 +58,7 @@ C 42.5 6.0 1.8
 C 0.0 6.0 1.8
 `
 
-// inventoryText is a table of things in the store room.
+// inventoryText returns a table of items in a store room.
 func inventoryText() string {
 	things := []string{"rope", "buoy", "lantern", "anchor", "flag", "life vest", "paddle"}
 	var b strings.Builder

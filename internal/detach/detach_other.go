@@ -3,5 +3,5 @@
 // Package detach takes a process out of reach of its terminal.
 package detach
 
-// FromTerminal does nothing: on other systems no shell starts a process like that.
+// FromTerminal does nothing: shells of other systems do not start processes in this way.
 func FromTerminal() {}

@@ -1,6 +1,6 @@
 //go:build unix
 
-// Package detach takes a process out of reach of its terminal.
+// Package detach separates a process from its terminal.
 package detach
 
 import (
@@ -10,15 +10,16 @@ import (
 	"golang.org/x/term"
 )
 
-// FromTerminal takes this process out of reach of the terminal if a shell started it in the
-// background without job control, as in eval "$(assetferry sandbox &)". It shares the group
-// of the shell then, and Ctrl-C at the prompt, or Ctrl-Z, would meet it, too. Such a shell
-// lets it read from the null device; who runs in the foreground, or as a job, is left alone.
+// FromTerminal separates this process from the terminal if a shell started it in the background
+// without job control, as in eval "$(assetferry sandbox &)". Such a process is in the process group
+// of the shell, so Ctrl-C and Ctrl-Z at the prompt would signal it, too. It can be recognized
+// because the shell redirects its stdin from the null device. A process in the foreground, or a
+// job, stays unchanged.
 func FromTerminal() {
 	if !readsNothing() || syscall.Getpgrp() == os.Getpid() {
 		return
 	}
-	terminal, err := os.Open("/dev/tty") // only there are keys that end a process
+	terminal, err := os.Open("/dev/tty") // without a terminal no key sends a signal
 	if err != nil {
 		return
 	}

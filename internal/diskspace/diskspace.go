@@ -1,4 +1,4 @@
-// Package diskspace tells how much room there is for us on a disk.
+// Package diskspace returns the free space on a disk.
 package diskspace
 
 import (
@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Free returns how many bytes we may still write where the folder at path is.
+// Free returns the number of bytes that this process may write on the disk of the folder at path.
 func Free(path string) (int64, error) {
 	n, err := free(path)
 	if err != nil {
@@ -16,7 +16,7 @@ func Free(path string) (int64, error) {
 	return n, nil
 }
 
-// Nearest is the folder of a path, or the first above it that is there.
+// Nearest returns the folder of a path, or its first parent that exists.
 func Nearest(path string) string {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {

@@ -30,7 +30,7 @@ func TestJudgeRoutes(t *testing.T) {
 		if got := strings.Join(strings.Fields(f.After), " "); f.Verdict != test.verdict || got != test.after || len(f.Details) != len(test.all) {
 			t.Errorf("%+v: got %+v", test.all, f)
 		}
-		// The lines can be pasted: what they say is what the configuration takes.
+		// The lines can be pasted: the configuration accepts them.
 		if _, lines, ok := strings.Cut(f.After, "ai_route:\n"); ok {
 			set := strings.Split(strings.ReplaceAll(lines, "  - ", ""), "\n")
 			if routes, err := ai.ParseRoutes(set); err != nil || !slices.Contains(set, "Send=PUT /v2/{conversationId}") || routes["Send"].Method != "PUT" {

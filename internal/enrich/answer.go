@@ -202,12 +202,12 @@ func shortened(p enrichment.Proposal) enrichment.Proposal {
 	return p
 }
 
-// noted appends to a note.
+// noted appends more to a note.
 func noted(note, more string) string {
 	return strings.Join(slices.DeleteFunc([]string{note, more}, func(s string) bool { return s == "" }), "; ")
 }
 
-// withWarnings adds notes about doubtful text to a proposal.
+// withWarnings adds notes about text that a person should check to a proposal.
 func withWarnings(p enrichment.Proposal, a enrichment.AuditedAsset, language string) enrichment.Proposal {
 	if p.Text == "" {
 		return p

@@ -55,7 +55,8 @@ func TestApplyAndUndo(t *testing.T) {
 	}
 }
 
-// Two runs write the same text. The first can only be undone after the second.
+// TestUndoInTheWrongOrder verifies that if two runs wrote the same text, the first can only be
+// undone after the second.
 func TestUndoInTheWrongOrder(t *testing.T) {
 	w := proposed(t, 1)
 	first, err := w.engine().Apply(t.Context())
@@ -85,7 +86,8 @@ func TestUndoInTheWrongOrder(t *testing.T) {
 	}
 }
 
-// Another user changes an asset between the proposal and its application.
+// TestNeverOverAPerson verifies that an asset that another user changed after the proposal is not
+// overwritten.
 func TestNeverOverAPerson(t *testing.T) {
 	for name, edit := range map[string]func(*world){
 		"description": func(w *world) { w.assets["asset00"].Metadata.Description = "A person wrote this" },
@@ -106,8 +108,8 @@ func TestNeverOverAPerson(t *testing.T) {
 	}
 }
 
-// The n-th write fails in every possible way, for each n, and the run is repeated. The same for
-// undo.
+// TestEveryFaultWriting makes the n-th write fail in every possible way, for each n, and repeats
+// the run. It does the same for undo.
 func TestEveryFaultWriting(t *testing.T) {
 	ways := map[string]fault{
 		"refused": {err: &statusError{"unavailable", retry.Transient, nil}}, "denied": {err: &statusError{"forbidden", retry.Fatal, nil}},
@@ -134,7 +136,7 @@ func applyAndUndo(t *testing.T, way fault, n int) (struck bool) {
 		w.fault.at = n
 	}
 	strike()
-	first, _ := w.engine().Apply(t.Context()) // what comes of it is seen in the end
+	first, _ := w.engine().Apply(t.Context()) // the final state shows the result
 	struck = w.fault.struck
 	w.again()
 	second, err := w.engine().Apply(t.Context())
@@ -169,7 +171,8 @@ func applyAndUndo(t *testing.T, way fault, n int) (struck bool) {
 	return struck
 }
 
-// A user changes an asset after the process that wrote it died.
+// TestWrittenMeanwhile verifies the result if a user changes an asset after the process that wrote
+// it died.
 func TestWrittenMeanwhile(t *testing.T) {
 	for n := 1; ; n++ {
 		w := proposed(t, 1)
@@ -192,7 +195,7 @@ func TestWrittenMeanwhile(t *testing.T) {
 	}
 }
 
-// A proposal that was undone can be accepted and written again.
+// TestApplyAgain verifies that a proposal that was undone can be accepted and written again.
 func TestApplyAgain(t *testing.T) {
 	w := proposed(t, 1)
 	got, err := w.engine().Apply(t.Context())

@@ -38,9 +38,9 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// The n-th request fails in every possible way, for each n, and the run is repeated. In the end
-// each asset has its proposal, each image was requested once, no conversation is left, and the
-// state database counts every billed request.
+// TestEveryFault makes the n-th request fail in every possible way, for each n, and repeats the
+// run. In the end each asset has its proposal, each image was requested once, no conversation is
+// left, and the state database counts every billed request.
 func TestEveryFault(t *testing.T) {
 	ways := map[string]fault{
 		"refused": {err: &statusError{"unavailable", retry.Transient, nil}}, "denied": {err: &statusError{"forbidden", retry.Fatal, nil}},
@@ -57,7 +57,7 @@ func TestEveryFault(t *testing.T) {
 					w := newWorld(t, 2)
 					w.fault = way
 					w.fault.at = n
-					_, _ = w.ask(w.engine(), nil) // what comes of it is seen in the end
+					_, _ = w.ask(w.engine(), nil) // the final state shows the result
 					struck = w.fault.struck
 					w.again()
 					if failed := w.failed(); len(failed) > 0 {
@@ -110,7 +110,8 @@ func (w *world) checkWhole(result Result, n int) {
 	}
 }
 
-// A model that ignores the requested form is asked again in the same conversation.
+// TestRepair verifies that a model that ignores the requested form is asked again in the same
+// conversation.
 func TestRepair(t *testing.T) {
 	long := strings.Repeat("word ", 40)
 	for _, tt := range []struct {
@@ -176,8 +177,8 @@ func TestDecorative(t *testing.T) {
 	}
 }
 
-// The mark that an asset needs no description is stored, and removed with its proposal,
-// whenever the process dies.
+// TestDecorativeAfterACrash verifies that the mark of an asset that needs no description is stored,
+// and removed with its proposal, at whatever point the process dies.
 func TestDecorativeAfterACrash(t *testing.T) {
 	for call := 1; ; call++ {
 		w := newWorld(t, 1)
@@ -220,7 +221,7 @@ func TestDecorativeAfterACrash(t *testing.T) {
 	}
 }
 
-// Changes of an asset since the audit are respected.
+// TestChangedSinceAudit verifies that changes of an asset since the audit are respected.
 func TestChangedSinceAudit(t *testing.T) {
 	w := newWorld(t, 4)
 	e := w.engine()
@@ -273,7 +274,8 @@ func TestBreaker(t *testing.T) {
 	}
 }
 
-// The limit of requests per minute is part of the estimated duration.
+// TestPlanKnowsTheLimit verifies that the limit of requests per minute is part of the estimated
+// duration.
 func TestPlanKnowsTheLimit(t *testing.T) {
 	w := newWorld(t, 30)
 	e := w.engine()
@@ -287,7 +289,7 @@ func TestPlanKnowsTheLimit(t *testing.T) {
 	}
 }
 
-// Moderation refuses for good: nothing is sent again.
+// TestRefused verifies that a proposal refused by moderation is never requested again.
 func TestRefused(t *testing.T) {
 	var w *world
 	for n := 1; ; n++ {

@@ -55,7 +55,7 @@ func (r *asker) current(l Candidate, now assets.Asset) (a enrichment.AuditedAsse
 	c := assets.Category{ID: l.Category, Name: l.CategoryName, Private: l.Private}
 	a = audited(now, c, l.Folder, r.request.Language)
 	if now.CategoryID != l.Category || now.FolderID != l.FolderID {
-		return a, true // its new path is not known
+		return a, true // its new path is unknown
 	}
 	return a, !r.request.isAbout(enrichment.Enrichable{AuditedAsset: a, Enrichment: l.Enrichment}) || r.request.Rules.exclusion(a) != ""
 }

@@ -91,7 +91,7 @@ type Question struct {
 
 // An Exchange summarizes the messages of a conversation.
 type Exchange struct {
-	Questions int    // messages sent, each of which was billed
+	Questions int    // messages sent; each is billed
 	Reply     string // answer to the last message; "" if there is none yet
 }
 

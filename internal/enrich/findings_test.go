@@ -72,8 +72,8 @@ func TestSpeech(t *testing.T) {
 		{"海滩上的狗", "zh", "zh-Hant", false},
 		{"해변의 개", "ko", "en", true},
 		{"Σκύλος στην παραλία", "el", "el", false},
-		{"En hund og en ball på stranden ved sjøen med en båt", "", "sv", false}, // neighbours
-		{"Hund", "", "en", false},                                                // nobody can tell
+		{"En hund og en ball på stranden ved sjøen med en båt", "", "sv", false}, // similar languages
+		{"Hund", "", "en", false},                                                // the language is ambiguous
 		{"Golden Gate Bridge", "", "de", false},
 		{"Berlin", "", "fr", false},
 		{"12 € & co.", "", "de", false},
@@ -97,7 +97,8 @@ func TestCheckLanguage(t *testing.T) {
 	}
 }
 
-// A short description of a person is no junk because its letters are those that cameras use.
+// TestShortDescriptions verifies that a short description of a person is not taken for the file
+// name of a camera because it has the same letters.
 func TestShortDescriptions(t *testing.T) {
 	for _, text := range []string{"Map", "Sam", "Scandinavia", "Camp", "Stamp 3", "A cup", "Lamp", "Chip 2", "Mosam", "Sunset", "Logo of the club", "Ship", "Chimp at 3", "Black/white", "浜辺の犬", "C'est la vie"} {
 		if got := joined(findings(text, "IMG_1", "jpg", "")); got != "" {

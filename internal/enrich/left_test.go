@@ -30,7 +30,7 @@ func (mute) Exchange(context.Context, string) (Exchange, error) {
 	return Exchange{}, &statusError{"unavailable", retry.Transient, nil}
 }
 
-// A run with assets left must not look complete.
+// TestLeftAssetsAreReported verifies that a run with remaining assets does not look complete.
 func TestLeftAssetsAreReported(t *testing.T) {
 	w := newWorld(t, 0)
 	w.add("wrong", "A dog at teh beach")
@@ -50,7 +50,8 @@ func TestLeftAssetsAreReported(t *testing.T) {
 	}
 }
 
-// Documents are excluded silently, unless they are named.
+// TestDocumentsAreNotHeldBack verifies that documents are excluded without a report, unless they
+// are named.
 func TestDocumentsAreNotHeldBack(t *testing.T) {
 	w := newWorld(t, 1)
 	w.add("report", "").Extension = "pdf"
@@ -66,7 +67,7 @@ func TestDocumentsAreNotHeldBack(t *testing.T) {
 	}
 }
 
-// A flagging service flags a batch and then has no credits left.
+// A flagging service flags a batch and then reports that no credits are left.
 type flagging struct {
 	*world
 	calls int
@@ -80,7 +81,8 @@ func (f *flagging) Review(context.Context, string, string, []ai.ContextRef) (map
 	return nil, &flaggedError{}
 }
 
-// What ends a run also ends it between texts that are requested one by one.
+// TestNothingIsAskedAfterTheEnd verifies that an error which ends a run also ends it while it
+// requests texts one by one.
 func TestNothingIsAskedAfterTheEnd(t *testing.T) {
 	w := newWorld(t, 0)
 	for n := range 5 {

@@ -154,7 +154,7 @@ func (r Request) decide(c enrichment.Enrichable) (reason Reason, wanted bool) {
 // isAbout reports whether the description of an asset matches a request: by its findings, by an
 // earlier proposal with Again, or by existing text.
 func (r Request) isAbout(c enrichment.Enrichable) bool {
-	found := strings.Split(c.Findings, ",") // as found, whatever a person decided
+	found := strings.Split(c.Findings, ",") // from the audit, whatever a person decided
 	switch missing := slices.Contains(found, string(FindingNone)) || slices.Contains(found, string(FindingJunk)); {
 	case r.Again && (c.Enrichment != nil || len(r.Assets) > 0) && (r.Kind == enrichment.KindDescribe || !missing):
 		return true

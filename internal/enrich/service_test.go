@@ -243,7 +243,7 @@ func TestBadServices(t *testing.T) {
 	runs := 0
 	for ; runs < 40; runs++ {
 		l.run(enrich.Request{})
-		if failed := l.failed(); len(failed) > 0 { // some of them too often
+		if failed := l.failed(); len(failed) > 0 { // some of them failed too often
 			l.run(enrich.Request{Again: true, Assets: failed})
 		}
 		if left := l.left(); l.counts()[enrichment.Proposed] == want && left == 0 {

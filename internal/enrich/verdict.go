@@ -18,13 +18,13 @@ func (e *Engine) Proposals(ctx context.Context, f enrichment.Filter) iter.Seq2[e
 	return e.Store.Enrichments(ctx, e.Destination, f)
 }
 
-// Accept records that proposals are to be written. It returns the numbers of those that cannot
-// be accepted, because they do not exist, have no text or are written already.
+// Accept accepts proposals, so that they can be written. It returns the numbers of those that
+// cannot be accepted, because they do not exist, have no text or are written already.
 func (e *Engine) Accept(ctx context.Context, nums ...int64) (refused []int64, err error) {
 	return e.judge(ctx, true, nums)
 }
 
-// Reject records that proposals are not wanted. It returns the same as Accept.
+// Reject rejects proposals. It returns the numbers of those that cannot be rejected, see Accept.
 func (e *Engine) Reject(ctx context.Context, nums ...int64) (refused []int64, err error) {
 	return e.judge(ctx, false, nums)
 }

@@ -1,6 +1,5 @@
-// Package forecast tells between which lengths of time carrying out a plan takes, from
-// what former runs were measured to get done and from the bounds that are set. Without
-// measurements it tells nothing.
+// Package estimate estimates the duration of a plan from the measured rates of previous runs and
+// from the limits that are set. Without measurements there is no estimate.
 package estimate
 
 import (
@@ -13,37 +12,37 @@ import (
 	"assetferry/state"
 )
 
-// Work is what is to be done.
+// Work is the amount of planned work.
 type Work struct {
-	Calls int64 // requests
+	Calls int64 // number of requests
 	Items int64
 	Bytes int64
 }
 
-// Bounds are what a run must keep to. The zero Bounds are none.
+// Bounds are the limits of a run. The zero value has none.
 type Bounds struct {
 	Calls     ratelimit.RequestLimit
 	Bandwidth ratelimit.Timetable
-	Window    time.Duration // so long a run may take, and it is run once a day; 0: no limit
+	Window    time.Duration // maximum duration of a run, which starts once a day; 0 means no limit
 }
 
-// A Range is a length of time, from low to high.
+// A Range is the lowest and the highest expected duration.
 type Range struct{ Low, High time.Duration }
 
 const (
-	// enough is how many items must have been measured.
+	// enough is the minimum number of measured items.
 	enough = 50
-	// shortest is how long a measurement counts at least: what took less is not known
-	// so exactly.
+	// shortest is the minimum length of a measurement: shorter ones are less exact and count as
+	// long as this.
 	shortest = time.Second
-	// steady is from when on measurements are taken for what is usual.
+	// steady is the total length of measurements from which on their average is reliable.
 	steady = 10 * time.Minute
-	// longest is what no forecast exceeds; nobody plans for longer.
+	// longest is the maximum of an estimate.
 	longest = 100 * 365 * 24 * time.Hour
 )
 
-// Time tells how long work takes that begins at a time, unless too little was measured.
-// It depends on whichever takes longer: the number of items, or their bytes.
+// Time estimates the duration of work that starts now. It depends on the number of items or on
+// their bytes, whichever takes longer. If known is false, the measurements are too few.
 func Time(w Work, measured []state.Rate, b Bounds, now time.Time) (r Range, known bool) {
 	var items int64
 	var span time.Duration
@@ -60,7 +59,7 @@ func Time(w Work, measured []state.Rate, b Bounds, now time.Time) (r Range, know
 		return Range{}, false
 	}
 	spread := 1.1
-	if span < steady { // it may have been a good moment, or a bad one
+	if span < steady { // a short measurement may have hit an exceptional moment
 		spread = 1.5
 	}
 	low := b.stretch(w, duration(w.Items, fastItems*spread), fastBytes*spread, now)
@@ -68,8 +67,8 @@ func Time(w Work, measured []state.Rate, b Bounds, now time.Time) (r Range, know
 	return Range{low, high}, true
 }
 
-// rates gives what was done in a second: a quarter of the time it was less than slow,
-// and a quarter of the time more than fast.
+// rates returns the quartiles of the measured rates per second: for a quarter of the time the rate
+// was below slow, and for a quarter of the time above fast.
 func rates(measured []state.Rate, what func(state.Rate) int64) (slow, fast float64) {
 	type rate struct{ perSecond, weight float64 }
 	var all []rate
@@ -95,32 +94,32 @@ func rates(measured []state.Rate, what func(state.Rate) int64) (slow, fast float
 	return slow, fast
 }
 
-// stretch gives how long work takes whose items take a time, and whose bytes go at a
-// rate, within bounds.
+// stretch returns the duration of work within the bounds. The items take the given time, and the
+// bytes are transferred at the given rate.
 func (b Bounds) stretch(w Work, items time.Duration, bytesPerSecond float64, now time.Time) time.Duration {
 	working := max(items, duration(w.Bytes, bytesPerSecond), b.Bandwidth.Takes(float64(w.Bytes), bytesPerSecond, now))
 	return min(max(working, b.inWindows(working), b.inRequestLimit(w.Calls, working)), longest)
 }
 
-// inWindows is how long it takes if work goes on for a part of each day only.
+// inWindows returns the duration of work that runs only within the daily time window.
 func (b Bounds) inWindows(working time.Duration) time.Duration {
 	if b.Window <= 0 || working <= b.Window {
 		return working
 	}
 	const day = 24 * time.Hour
-	full := (working - 1) / b.Window // runs that end because their time is up
+	full := (working - 1) / b.Window // number of runs that end with the time window
 	if full > longest/day {
 		return longest
 	}
 	return full*max(day, b.Window) + working - full*b.Window
 }
 
-// inRequestLimit is how long it takes if only so many requests may be made within a time.
+// inRequestLimit returns the duration of work with a limit on requests.
 func (b Bounds) inRequestLimit(calls int64, working time.Duration) time.Duration {
 	if b.Calls.Requests == 0 || calls <= b.Calls.Requests {
 		return working
 	}
-	full := (calls - 1) / b.Calls.Requests // times that all requests are used up
+	full := (calls - 1) / b.Calls.Requests // number of times that the limit is reached
 	if full > int64(longest/b.Calls.Window) {
 		return longest
 	}
@@ -128,7 +127,7 @@ func (b Bounds) inRequestLimit(calls int64, working time.Duration) time.Duration
 	return time.Duration(full)*b.Calls.Window + time.Duration(rest*float64(working))
 }
 
-// duration is how long so much takes at a rate.
+// duration returns the duration of n units at a rate.
 func duration(n int64, perSecond float64) time.Duration {
 	if n == 0 {
 		return 0

@@ -8,7 +8,7 @@ import (
 	"assetferry/state"
 )
 
-// minutes are measurements of whole minutes, each of so many items and bytes.
+// minutes returns n measurements of one minute, each with the same number of items and bytes.
 func minutes(n int, items, bytes int64) []state.Rate {
 	all := make([]state.Rate, n)
 	for i := range all {
@@ -28,7 +28,7 @@ func table(t *testing.T, text string) ratelimit.Timetable {
 
 func TestTime(t *testing.T) {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	steady := minutes(20, 600, 60e6) // 10 items and 1 MB a second
+	steady := minutes(20, 600, 60e6) // 10 items and 1 MB per second
 	varied := append(minutes(10, 300, 30e6), minutes(10, 1200, 120e6)...)
 	const hour = time.Hour
 	for _, test := range []struct {

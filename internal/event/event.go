@@ -1,5 +1,5 @@
-// Package event is what programs read: the lines of JSON that commands print with --json, a
-// type each, whose version says when a meaning changed.
+// Package event defines the JSON lines that commands print with --json. Each line has a type, and a
+// version that increases when the meaning of a field changes.
 package event
 
 import (
@@ -10,12 +10,11 @@ import (
 	"time"
 )
 
-// version is that of every line. Fields may be added under the same version; a changed
-// meaning needs the next one.
+// version is the version of all lines. New fields do not change it; a changed meaning does.
 const version = 1
 
-// Marshal makes a line without its end: kind, version and time, then the fields of a struct
-// in their order.
+// Marshal returns a line without a line feed: kind, version and time, followed by the fields of a
+// struct in their order.
 func Marshal(kind string, at time.Time, fields any) (string, error) {
 	head, err := marshal(struct {
 		Type    string `json:"type"`
@@ -35,7 +34,7 @@ func Marshal(kind string, at time.Time, fields any) (string, error) {
 	return string(head[:len(head)-1]) + "," + string(rest[1:]), nil
 }
 
-// marshal leaves "&" and "<" alone: URLs stay readable.
+// marshal does not escape "&" and "<", so that URLs stay readable.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -44,10 +43,10 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// A Plan is a "plan" event: what will happen to one object, and why.
+// A Plan is a "plan" event: the planned action for an object, and its reason.
 type Plan struct {
 	Key         string `json:"key"`
-	PreviousKey string `json:"previous_key,omitempty"` // the key that a moved object had before
+	PreviousKey string `json:"previous_key,omitempty"` // the previous key of a moved object
 	Action      string `json:"action"`
 	Reason      string `json:"reason"`
 	Message     string `json:"message"` // the reason, for people
@@ -55,10 +54,10 @@ type Plan struct {
 	Folder      string `json:"folder"`
 	Name        string `json:"name"`
 	Size        int64  `json:"size"`
-	Error       string `json:"error,omitempty"` // what is wrong, where the reason does not say it
+	Error       string `json:"error,omitempty"` // the error, if the message does not contain it
 }
 
-// A Mapping is a "mapping" event: what rules make of one object.
+// A Mapping is a "mapping" event: the result of the mapping rules for an object.
 type Mapping struct {
 	Key         string            `json:"key"`
 	Skip        bool              `json:"skip,omitempty"`
@@ -69,16 +68,16 @@ type Mapping struct {
 	Description string            `json:"description,omitempty"`
 	Tags        []string          `json:"tags,omitempty"`
 	Attributes  map[string]string `json:"attributes,omitempty"`
-	Rules       []string          `json:"rules,omitempty"` // that are for it
+	Rules       []string          `json:"rules,omitempty"` // the rules that match the object
 	Notes       []string          `json:"notes,omitempty"`
 	Unmapped    []string          `json:"unmapped,omitempty"`
 	Error       string            `json:"error,omitempty"`
 }
 
-// An Item is an "item" event: how one item came out.
+// An Item is an "item" event: the outcome of an item.
 type Item struct {
 	Key         string `json:"key"`
-	PreviousKey string `json:"previous_key,omitempty"` // the key that a moved object had before
+	PreviousKey string `json:"previous_key,omitempty"` // the previous key of a moved object
 	Action      string `json:"action"`
 	State       string `json:"state"`
 	AssetID     string `json:"asset_id,omitempty"`
@@ -87,52 +86,51 @@ type Item struct {
 
 	SourceMetadata *SourceMetadata `json:"source_metadata,omitempty"`
 
-	// Of explain only.
+	// The following fields are set by explain only.
 	Run      string `json:"run,omitempty"`
 	Reason   string `json:"reason,omitempty"`
-	Message  string `json:"message,omitempty"` // the reason for people
+	Message  string `json:"message,omitempty"` // the reason as a sentence
 	Attempts int    `json:"attempts,omitempty"`
 }
 
-// SourceMetadata is what the source has with an object besides its content. What is not
-// there, or was not asked for, is left out.
+// SourceMetadata is the metadata that the source has for an object. Metadata that is missing, or
+// was not requested, is omitted.
 type SourceMetadata struct {
 	ContentType string            `json:"content_type,omitempty"`
 	Metadata    map[string]string `json:"metadata,omitempty"`
 	Tags        map[string]string `json:"tags,omitempty"`
 }
 
-// A Check is a "check" event: what verification found about one item, what doctor
-// found about one thing that a run relies on, or what a plan holds that people should
-// look at.
+// A Check is a "check" event: the result of a verification for one item, of a check by doctor, or a
+// warning of a plan.
 type Check struct {
 	Key     string `json:"key"`
 	AssetID string `json:"asset_id,omitempty"`
 	Result  string `json:"result"`
-	Field   string `json:"field,omitempty"` // what differs
+	Field   string `json:"field,omitempty"` // the field that differs
 	Want    string `json:"want,omitempty"`
 	Got     string `json:"got,omitempty"`
-	Message string `json:"message,omitempty"` // the same for people
+	Message string `json:"message,omitempty"` // the difference as a sentence
 
-	// Of doctor and of plan, where Result is the verdict.
+	// The following fields are set by doctor and plan. Their Result is a verdict.
 	Check string `json:"check,omitempty"`
-	Hint  string `json:"hint,omitempty"` // the remedy, or what decides it
+	Hint  string `json:"hint,omitempty"` // the remedy, or the setting that decides
 	Facts []Fact `json:"facts,omitempty"`
 
-	// Of plan.
+	// The following fields are set by plan.
 	Objects  int64    `json:"objects,omitempty"`
 	Bytes    int64    `json:"bytes,omitempty"`
 	Examples []string `json:"examples,omitempty"`
 }
 
-// A Fact is something that a check found out.
+// A Fact is a detail of the result of a check.
 type Fact struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
-	From  string `json:"from,omitempty"` // where it is set
+	From  string `json:"from,omitempty"` // where the value is configured
 }
 
-// A Progress is a "progress" event. What is not known is left out.
+// A Progress is a "progress" event. Unknown values are omitted.
 type Progress struct {
 	Phase          string `json:"phase"`
 	Items          int64  `json:"items"`
@@ -142,7 +140,7 @@ type Progress struct {
 	ItemsPerSecond *Rate  `json:"items_per_second,omitempty"`
 	BytesPerSecond *Rate  `json:"bytes_per_second,omitempty"`
 	ETASeconds     *int64 `json:"eta_seconds,omitempty"`
-	Done           bool   `json:"done"` // the phase is over
+	Done           bool   `json:"done"` // the phase has ended
 }
 
 // A Summary is a "summary" event, the last line of a run.
@@ -151,112 +149,111 @@ type Summary struct {
 	Command     string  `json:"command"`
 	Source      string  `json:"source"`
 	Destination string  `json:"destination"`
-	Actions     Counts  `json:"actions"` // over the whole run
+	Actions     Counts  `json:"actions"` // of the whole run
 	States      Counts  `json:"states"`
 	Bytes       int64   `json:"bytes"`
 	Seconds     Seconds `json:"seconds"`
 	Exit        int     `json:"exit"`
 
 	PlanHash         string        `json:"plan_hash,omitempty"`   // see migrate.PlanHash
-	ApprovedBy       string        `json:"approved_by,omitempty"` // see state.Approver, also of the two below
+	ApprovedBy       string        `json:"approved_by,omitempty"` // for the three fields from here, see state.Approver
 	ApprovalStatedBy string        `json:"approval_stated_by,omitempty"`
 	ApprovalKey      string        `json:"approval_key,omitempty"`
 	ApprovedAt       string        `json:"approved_at,omitempty"`
-	StartedBy        string        `json:"started_by,omitempty"` // the account that began the run
-	PlanEstimate     *PlanEstimate `json:"estimate,omitempty"`   // of plan only
+	StartedBy        string        `json:"started_by,omitempty"` // the account that started the run
+	PlanEstimate     *PlanEstimate `json:"estimate,omitempty"`   // set by plan only
 
-	Outcomes Counts `json:"outcomes,omitempty"`  // what became of objects, in the words of reports; of status and runs only
-	Stopped  string `json:"stopped,omitempty"`   // why a guard kept it, or a part of it, from being carried out; likewise
-	RunState string `json:"run_state,omitempty"` // of status and runs only, like the times
+	Outcomes Counts `json:"outcomes,omitempty"`  // as in reports; set by status and runs only
+	Stopped  string `json:"stopped,omitempty"`   // why a safety check stopped all or a part of it; likewise
+	RunState string `json:"run_state,omitempty"` // set by status and runs only, like the times
 	Began    string `json:"began,omitempty"`
 	Finished string `json:"finished,omitempty"`
-	*Checks         // of verify and urls --check only
+	*Checks         // set by verify and urls --check only
 
-	*URLs // of urls only
+	*URLs // set by urls only
 
-	*Rewritten // of rewrite only
+	*Rewritten // set by rewrite only
 
-	BilledRequests int64    `json:"billed_requests,omitempty"` // of the AI content service; of enrich only, like the credits
+	BilledRequests int64    `json:"billed_requests,omitempty"` // set by enrich only, like the credits
 	Credits        *float64 `json:"credits,omitempty"`
 
 	Throttled        int64   `json:"throttled,omitempty"`         // answers of the service that asked to slow down
-	ThrottledSeconds Seconds `json:"throttled_seconds,omitempty"` // for which no request began because of them
+	ThrottledSeconds Seconds `json:"throttled_seconds,omitempty"` // seconds without new requests after such answers
 
-	Supersedes string `json:"supersedes,omitempty"` // the run that this one took the place of, as objects had changed since that was done with them
+	Supersedes string `json:"supersedes,omitempty"` // the run that this run replaces, because objects changed after its plan
 
-	Renamed            int64   `json:"renamed,omitempty"`             // assets that are called otherwise than their objects, of all at the destination
-	UnmappedFields     []Field `json:"unmapped_fields,omitempty"`     // that were found and went nowhere, of the most objects first
-	GPSObjects         int64   `json:"gps_objects,omitempty"`         // objects that say where on earth they were made
-	UnreadableSidecars int64   `json:"unreadable_sidecars,omitempty"` // objects that have one
+	Renamed            int64   `json:"renamed,omitempty"`             // assets at the destination whose names differ from those of their objects
+	UnmappedFields     []Field `json:"unmapped_fields,omitempty"`     // fields without a rule, those of the most objects first
+	GPSObjects         int64   `json:"gps_objects,omitempty"`         // objects with GPS coordinates
+	UnreadableSidecars int64   `json:"unreadable_sidecars,omitempty"` // objects with an unreadable sidecar
 	Table              *Table  `json:"metadata_table,omitempty"`
 }
 
-// A Conflict is a "conflict" event: a field of which origins say different things.
+// A Conflict is a "conflict" event: a field for which metadata sources have different values.
 type Conflict struct {
 	Key    string       `json:"key"`
 	Field  string       `json:"field"`
-	Values []FieldValue `json:"values"` // the first one counts
+	Values []FieldValue `json:"values"` // in order of precedence; the first one is used
 }
 
-// FieldValue is what an origin says of a field.
+// FieldValue is the value of a field in one metadata source.
 type FieldValue struct {
 	MetadataSource string `json:"metadata_source"`
 	Value          string `json:"value"`
 }
 
-// A Field is a field that went nowhere.
+// A Field is an unmapped field.
 type Field struct {
 	Field          string `json:"field"`
 	MetadataSource string `json:"metadata_source"`
 	Objects        int64  `json:"objects"`
 }
 
-// Table says what became of the rows of a metadata table.
+// Table counts the rows of a metadata table.
 type Table struct {
-	Rows      int `json:"rows"`      // that describe something
-	Unmatched int `json:"unmatched"` // of these, for no object
-	Invalid   int `json:"invalid"`   // left out
+	Rows      int `json:"rows"`      // rows with metadata
+	Unmatched int `json:"unmatched"` // rows without an object
+	Invalid   int `json:"invalid"`   // invalid rows, which are ignored
 }
 
-// Checks are what verify counted.
+// Checks are the counts of a verification.
 type Checks struct {
-	Checked            int64 `json:"checked"`              // receipts compared with the listing
-	VerifiedByChecksum int64 `json:"verified_by_checksum"` // of these, compared by checksum
+	Checked            int64 `json:"checked"`              // upload records that were compared with the listing
+	VerifiedByChecksum int64 `json:"verified_by_checksum"` // assets that were also compared by checksum
 	Differences        int64 `json:"differences"`
-	ExtraAssets        int64 `json:"extra_assets,omitempty"` // of these, those of assets that have further ones beside them
+	ExtraAssets        int64 `json:"extra_assets,omitempty"` // additional assets of objects that have more than one
 }
 
 // URLs are the counts of a redirect map.
 type URLs struct {
 	Written  int64  `json:"urls"`
-	Verified int64  `json:"verified"` // of these
+	Verified int64  `json:"verified"` // verified rows among them
 	Omitted  Counts `json:"omitted"`  // by reason
 }
 
-// Rewritten is what rewrite found and did.
+// Rewritten is the result of rewrite.
 type Rewritten struct {
 	Files     int64  `json:"files"`
-	Changed   int64  `json:"changed"`      // of these
-	Skipped   int64  `json:"skipped"`      // files that were left out
-	Failed    int64  `json:"files_failed"` // that could not be read or written
+	Changed   int64  `json:"changed"`      // changed files
+	Skipped   int64  `json:"skipped"`      // skipped files
+	Failed    int64  `json:"files_failed"` // files that could not be read or written
 	Replaced  int64  `json:"rewritten"`    // old URLs
-	Lengths   int64  `json:"lengths"`      // of serialized strings
+	Lengths   int64  `json:"lengths"`      // corrected lengths of serialized strings
 	Current   int64  `json:"current"`      // new URLs
 	Unmatched int64  `json:"unmatched"`
 	Unused    int64  `json:"unused"`           // assets
 	Kept      Counts `json:"kept"`             // old URLs that stay, by reason
-	Backup    string `json:"backup,omitempty"` // the folder of the originals; empty if none was kept
+	Backup    string `json:"backup,omitempty"` // the folder of the originals; empty if there are none
 }
 
-// An Error is an "error" event: why the program ends.
+// An Error is an "error" event: the reason why the command failed.
 type Error struct {
 	Class   string `json:"class"`
 	Message string `json:"message"`
 	Hint    string `json:"hint"`
 }
 
-// Counts maps a word to how often it occurred. Without any it is {} in JSON,
-// never null.
+// Counts maps a word to a number of occurrences. An empty one is {} in JSON, never null.
 type Counts map[string]int64
 
 // MarshalJSON implements json.Marshaler.
@@ -267,7 +264,7 @@ func (c Counts) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]int64(c))
 }
 
-// Seconds is a duration that is a number of seconds in JSON, to the millisecond.
+// Seconds is a duration. In JSON it is a number of seconds, rounded to milliseconds.
 type Seconds time.Duration
 
 // MarshalJSON implements json.Marshaler.
@@ -275,7 +272,7 @@ func (s Seconds) MarshalJSON() ([]byte, error) {
 	return Rate(time.Duration(s).Round(time.Millisecond).Seconds()).MarshalJSON()
 }
 
-// A Rate is a number per second. What JSON cannot express becomes 0.
+// A Rate is a number per second. A value that JSON cannot represent, such as infinity, becomes 0.
 type Rate float64
 
 // MarshalJSON implements json.Marshaler.
@@ -287,8 +284,7 @@ func (r Rate) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, math.Round(f*1000)/1000, 'f', -1, 64), nil
 }
 
-// An Asset is an "asset" event: an asset at the destination. What is not known is
-// left out.
+// An Asset is an "asset" event: an asset at the destination. Unknown values are omitted.
 type Asset struct {
 	ID          string         `json:"id"`
 	Name        string         `json:"name"` // with its extension
@@ -338,7 +334,7 @@ type UnmatchedURL struct {
 	Times int64  `json:"times"`
 }
 
-// An Unused is an "unused" event: an asset that nothing in the files refers to.
+// An Unused is an "unused" event: an asset that no file refers to.
 type Unused struct {
 	Name string `json:"name"` // an old URL
 	URL  string `json:"url"`
@@ -352,8 +348,8 @@ type Category struct {
 	Assets     int      `json:"assets"`
 	Private    bool     `json:"private"`
 
-	// Of assets category add-extension only.
-	Added []string `json:"added,omitempty"` // those of the extensions that are new
+	// The following fields are set by assets category add-extension only.
+	Added []string `json:"added,omitempty"` // the extensions that the category did not have
 	State string   `json:"state,omitempty"` // done, planned or unchanged
 }
 
@@ -361,13 +357,13 @@ type Category struct {
 type Folder struct {
 	ID         string `json:"id"`
 	Name       string `json:"name"`
-	Path       string `json:"path"` // with its category
+	Path       string `json:"path"` // including the category
 	CategoryID string `json:"category_id"`
 	ParentID   string `json:"parent_id,omitempty"`
-	Assets     int    `json:"assets"` // directly in it
+	Assets     int    `json:"assets"` // not counting those in subfolders
 
-	// Of assets folder rename and delete only.
-	PreviousName string `json:"previous_name,omitempty"` // its name before
+	// The following fields are set by assets folder rename and delete only.
+	PreviousName string `json:"previous_name,omitempty"` // the name before the change
 	State        string `json:"state,omitempty"`         // done, planned or unchanged
 }
 
@@ -376,15 +372,14 @@ type Quality struct {
 	Format  string `json:"format"`
 	Quality int    `json:"quality"` // from 1 to 100
 
-	// Of --set only.
+	// The following fields are set by --set only.
 	PreviousQuality int    `json:"previous_quality,omitempty"`
 	State           string `json:"state,omitempty"` // done, planned or unchanged
 }
 
-// A PlanEstimate is a part of the summary of a plan: what carrying it out takes. Times are
-// nil where they are not known.
+// A PlanEstimate is the estimate in the summary of a plan. Unknown times are nil.
 type PlanEstimate struct {
-	Requests int64    `json:"requests"` // requests, without those that have to be tried again
+	Requests int64    `json:"requests"` // without requests that are retried
 	Low      *Seconds `json:"seconds_low,omitempty"`
 	High     *Seconds `json:"seconds_high,omitempty"`
 }

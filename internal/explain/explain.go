@@ -49,7 +49,7 @@ type Advice interface {
 // A Next is the next step: an explanation and a command. Both may be empty.
 type Next struct{ Why, Command string }
 
-// An UnknownKeyError says that nothing is known about an object.
+// An UnknownKeyError means that nothing is known about an object.
 type UnknownKeyError struct {
 	Asked   string
 	Similar []sources.Key
@@ -122,7 +122,7 @@ func (e *Explainer) find(ctx context.Context, p state.Pair, asked string) (Histo
 	return h, err
 }
 
-// keyWithin turns a path into a source into a key, and returns anything else as it is.
+// keyWithin turns a path in a source into a key, and returns any other text unchanged.
 func keyWithin(source, asked string) string {
 	if !filepath.IsAbs(source) { // a bucket
 		return strings.TrimPrefix(asked, strings.TrimSuffix(source, "/")+"/")

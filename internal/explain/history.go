@@ -37,7 +37,7 @@ type History struct {
 	sidecar *sidecar // nil if it is not a sidecar
 	next    Next
 
-	by  string   // the key or URL that was asked for, if the object has another key now
+	by  string   // the requested key or URL, if the object has another key now
 	was *History // the history of that key
 }
 

@@ -95,7 +95,7 @@ type Disagreement struct {
 	Fields []rules.Conflict
 }
 
-// Disagreements yields all of them.
+// Disagreements yields all objects with fields for which metadata sources disagree.
 func (e *Explainer) Disagreements(ctx context.Context) iter.Seq2[Disagreement, error] {
 	return func(yield func(Disagreement, error) bool) {
 		pairs, err := e.Store.Pairs(ctx)

@@ -13,7 +13,7 @@ import (
 	"assetferry/state"
 )
 
-// names are the other names of an object besides its key.
+// names contains the former keys and the URLs of an object.
 type names struct {
 	former, aliases []sources.Key
 	urls            []oldurl.Old
@@ -31,8 +31,8 @@ func (e *Explainer) namesOf(ctx context.Context, p state.Pair) (*redirect.Map, e
 	return m, m.Build(ctx, e.Rules)
 }
 
-// followed returns the history of the object whose previous key or old URL was asked for. If there
-// is none, it returns the history as it is.
+// followed returns the history of the object that had the requested key or old URL before. If there
+// is none, it returns h.
 func (e *Explainer) followed(ctx context.Context, h History) (History, error) {
 	m, err := e.namesOf(ctx, h.pair)
 	if err != nil {
@@ -112,7 +112,7 @@ func (n *names) add(ctx context.Context, m *redirect.Map, h History, as string, 
 	o := oldurl.Object{Key: string(h.key), Kind: kind, URL: h.receipt.URL}
 	if kind != oldurl.Given {
 		found, err := m.ByKey(ctx, as)
-		if err != nil || found.Key != o.Key { // another object has it
+		if err != nil || found.Key != o.Key { // the URL belongs to another object
 			return err
 		}
 		o.Images = found.Images

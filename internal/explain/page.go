@@ -39,8 +39,8 @@ func (p *Page) line(title, text string) { p.Lines = append(p.Lines, Line{title, 
 
 func (p *Page) event(kind string, value any) { p.Events = append(p.Events, Event{kind, value}) }
 
-// Pages returns the pages of a history. The first one is about the key that was asked for, if the
-// object has another key now.
+// Pages returns the pages of a history. The first one is about the requested key, if the object has
+// another key now.
 func (e *Explainer) Pages(h History) (pages []*Page) {
 	if h.was != nil {
 		pages = e.Pages(*h.was)

@@ -103,7 +103,7 @@ type Exporter struct {
 	// export. Its folder may contain files of that export, so it stays private in the
 	// manifest.
 	StaysPrivate func(category string)
-	// DryRun writes nothing.
+	// DryRun disables all writes.
 	DryRun bool
 }
 
@@ -175,9 +175,9 @@ type run struct {
 	names    *names
 	private  map[string]bool // categories by their segments
 	manifest Manifest
-	pending  *empty // the last container, as long as it is empty
+	pending  *empty // the last container, if it is empty so far
 
-	reporting sync.Mutex // guards what follows, and the sums in the manifest
+	reporting sync.Mutex // protects the following fields and the totals in the manifest
 	failed    int
 	inRow     int
 }

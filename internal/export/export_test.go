@@ -21,7 +21,7 @@ import (
 	"assetferry/sources/local"
 )
 
-// library fills a world with one of each kind, and gives the IDs of its assets by name.
+// library fills a world with assets of each kind, and returns their IDs by name.
 func library(w *world) map[string]string {
 	w.Helper()
 	public, private := w.category("Open", false), w.category("Secret", true)
@@ -42,7 +42,8 @@ func library(w *world) map[string]string {
 	return ids
 }
 
-// Everything is there with all that is known of it, and a second time nothing is fetched.
+// TestExport verifies that an export contains every asset with its metadata, and that a second
+// export downloads nothing.
 func TestExport(t *testing.T) {
 	w := newWorld(t)
 	ids := library(w)
@@ -90,14 +91,14 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// unopened is a library of which nothing may be opened.
+// unopened is a library whose contents must not be opened.
 type unopened struct{ Library }
 
 func (unopened) Open(context.Context, sources.Object, int64) (io.ReadCloser, error) {
 	return nil, errors.New("this was not to be opened")
 }
 
-// wantSidecar compares a sidecar without what differs each time.
+// wantSidecar compares a sidecar without the values that differ in each test.
 func (w *world) wantSidecar(got, want string) {
 	w.Helper()
 	plain := func(text string) (all map[string]any) {
@@ -105,7 +106,7 @@ func (w *world) wantSidecar(got, want string) {
 		all["old_url"] = "URL"
 		record := all["assetferry"].(map[string]any)
 		record["uploaded"], record["modified"] = "TIME", "TIME"
-		if checksum := record["sha256"].(string); all["name"] != "one.txt" { // of one is enough
+		if checksum := record["sha256"].(string); all["name"] != "one.txt" { // one record is enough
 			record["sha256"], record["size"] = len(checksum) > 0, nil
 		}
 		return all
@@ -115,7 +116,8 @@ func (w *world) wantSidecar(got, want string) {
 	}
 }
 
-// What was changed since is replaced, and so is what became private.
+// TestExportAgain verifies that a second export replaces files whose asset changed, and sidecars of
+// a category that became private.
 func TestExportAgain(t *testing.T) {
 	w := newWorld(t)
 	ids := library(w)
@@ -146,8 +148,9 @@ func TestExportAgain(t *testing.T) {
 	}
 }
 
-// Files of a private category stay when it is gone, and so does what is known of it; one that
-// is made while others are exported is not exported without that.
+// TestPrivateCategoriesStayKnown verifies that files of a category that was deleted are kept, and
+// that the manifest still lists it as private. A category that is created during an export is not
+// exported, because it is unknown whether it is private.
 func TestPrivateCategoriesStayKnown(t *testing.T) {
 	w := newWorld(t)
 	library(w)
@@ -171,8 +174,8 @@ func TestPrivateCategoriesStayKnown(t *testing.T) {
 	}
 }
 
-// A public category that gets the name of one that was private takes nothing out of hiding: the
-// old files are still there. That is told each time.
+// TestPrivateStaysPrivate verifies that a public category with the name of a former private one
+// does not make its old files public. Each export warns about them.
 func TestPrivateStaysPrivate(t *testing.T) {
 	w := newWorld(t)
 	library(w)
@@ -198,7 +201,7 @@ func TestPrivateStaysPrivate(t *testing.T) {
 	}
 }
 
-// A growing library gets a private category once it was asked which there are.
+// A growing library adds a private category after it has returned its categories.
 type growing struct {
 	Library
 	world *world
@@ -210,7 +213,7 @@ func (g growing) Structure(ctx context.Context) ([]sources.Category, error) {
 	return all, err
 }
 
-// A faulty store fails at the n-th thing that is done with it, for good.
+// A faulty store fails permanently at its n-th operation.
 type faulty struct {
 	Store
 	left atomic.Int64
@@ -219,7 +222,7 @@ type faulty struct {
 var errBroken = errors.New("the disk is broken")
 
 func (f *faulty) Write(ctx context.Context, name, contentType string, size int64, content io.Reader) error {
-	if f.left.Add(-1) < 0 { // in the middle of it
+	if f.left.Add(-1) < 0 { // fail within the operation
 		return errors.Join(f.Store.Write(ctx, name, contentType, size, io.MultiReader(io.LimitReader(content, size/2), broken{})))
 	}
 	return f.Store.Write(ctx, name, contentType, size, content)
@@ -229,7 +232,8 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errBroken }
 
-// Wherever an export breaks off, what is there is whole, and the next one completes it.
+// TestBreaksOffAnywhere verifies that an interrupted export contains only complete files, and that
+// the next export completes it.
 func TestBreaksOffAnywhere(t *testing.T) {
 	w := newWorld(t)
 	library(w)
@@ -259,14 +263,15 @@ func TestBreaksOffAnywhere(t *testing.T) {
 		if diff := cmp.Diff(whole, files); diff != "" {
 			t.Errorf("after it broke at %d: %s", n, diff)
 		}
-		if want := (n - 1) / 2; r.actions()[Unchanged] < min(want, 6)-2 { // some of which workers were at
+		if want := (n - 1) / 2; r.actions()[Unchanged] < min(want, 6)-2 { // the remaining files were in progress
 			t.Errorf("after it broke at %d: %v", n, r.actions())
 		}
 	}
 }
 
-// What a killed export had half written is no object of the source that it is, and the next
-// export removes it, unless somebody may be at it.
+// TestDrafts verifies that partly written files of a killed export are no objects of the source,
+// and that the next export removes them, unless they are recent: another export may be writing
+// them.
 func TestDrafts(t *testing.T) {
 	w := newWorld(t)
 	library(w)
@@ -302,7 +307,7 @@ func TestDrafts(t *testing.T) {
 	}
 }
 
-// Nothing of somebody else is overwritten.
+// TestOccupied verifies that an export does not write into a folder with other files.
 func TestOccupied(t *testing.T) {
 	w := newWorld(t)
 	library(w)
@@ -319,7 +324,8 @@ func TestOccupied(t *testing.T) {
 	}
 }
 
-// What was put in the place of a sidecar is not read into memory, however large it is.
+// TestOddSidecars verifies that a file in the place of a sidecar is not read into memory, whatever
+// its size.
 func TestOddSidecars(t *testing.T) {
 	w := newWorld(t)
 	w.upload(w.category("Open", false), "", "one.txt", "one")
@@ -339,7 +345,8 @@ func TestOddSidecars(t *testing.T) {
 	}
 }
 
-// Asked to stop, it ends what it has begun, and does not say that it is complete.
+// TestStop verifies that a cancelled export finishes the files it has started, and is not marked as
+// complete.
 func TestStop(t *testing.T) {
 	w := newWorld(t)
 	library(w)
@@ -364,7 +371,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// One bad asset does not keep the others from being exported, and is told.
+// TestBadAsset verifies that an asset that fails is reported and that all others are exported.
 func TestBadAsset(t *testing.T) {
 	w := newWorld(t)
 	library(w)
@@ -396,8 +403,8 @@ func (r refusing) Open(ctx context.Context, o sources.Object, offset int64) (io.
 	return r.Library.Open(ctx, o, offset)
 }
 
-// An export is recognised as a source: it knows its categories, and its manifest is no
-// object.
+// TestRecognise verifies that an export is recognised as a source: its categories are known, and
+// its manifest is no object.
 func TestRecognise(t *testing.T) {
 	w := newWorld(t)
 	library(w)

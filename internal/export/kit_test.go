@@ -42,7 +42,7 @@ func newWorld(tb testing.TB) *world {
 	tb.Helper()
 	var calls atomic.Int64
 	start := time.Now()
-	s := sandboxtest.Run(tb, sandbox.Options{Now: func() time.Time { // no two assets are of equal age
+	s := sandboxtest.Run(tb, sandbox.Options{Now: func() time.Time { // all times differ
 		return start.Add(time.Duration(calls.Add(1)) * time.Millisecond)
 	}})
 	minter, err := token.NewMinter(token.NewSecret(string(s.Environment.AccessKey)), token.Claims{Environment: s.Environment.ID})
@@ -64,7 +64,7 @@ func (w *world) category(name string, private bool) string {
 	return id
 }
 
-// configure makes something else of a category, with the same extensions.
+// configure changes the settings of a category but not its extensions.
 func (w *world) configure(name string, as assets.NewCategory) {
 	w.Helper()
 	for c, err := range w.client.Categories(w.Context()) {
@@ -97,7 +97,7 @@ func (w *world) source() *ckbox.Source {
 	return ckbox.New(w.client, ckbox.Options{Environment: id, Workspace: id, Attribute: "assetferry"})
 }
 
-// A recorder keeps what an export tells.
+// A recorder records the events of an export.
 type recorder struct {
 	mu       sync.Mutex
 	outcomes map[string]Outcome // by key
@@ -111,7 +111,7 @@ func (r *recorder) add(o Outcome) {
 	r.outcomes[string(o.Key)] = o
 }
 
-// actions counts what was done.
+// actions counts the outcomes by action.
 func (r *recorder) actions() map[Action]int {
 	n := map[Action]int{}
 	for _, o := range r.outcomes {

@@ -25,8 +25,8 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// What Windows and macOS refuse, or take for something else, is escaped; what is only like it
-// stays.
+// TestNamesOfOtherSystems verifies that names which Windows or macOS reject or change are escaped,
+// and that similar names stay unchanged.
 func TestNamesOfOtherSystems(t *testing.T) {
 	devices := []string{"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"}
 	for _, port := range []string{"COM", "LPT"} {
@@ -52,7 +52,7 @@ func TestNamesOfOtherSystems(t *testing.T) {
 			t.Errorf("%q becomes %q, want %q", c, got, want)
 		}
 	}
-	for c := rune(0x80); c < 0xa0; c++ { // begin escape sequences, too
+	for c := rune(0x80); c < 0xa0; c++ { // they begin escape sequences, too
 		if got, want := escape("a"+string(c)+"é"), fmt.Sprintf("a%%C2%%%02Xé", c); got != want {
 			t.Errorf("%q becomes %q, want %q", c, got, want)
 		}
@@ -69,8 +69,7 @@ func TestNamesOfOtherSystems(t *testing.T) {
 	}
 }
 
-// What a service calls an asset is a file in the folder that was named, whoever chose the
-// name.
+// TestFileName verifies that an asset of any name becomes a file in the intended folder.
 func TestFileName(t *testing.T) {
 	long := strings.Repeat("é", 300) + ".jpg"
 	for name, want := range map[string]string{
@@ -88,7 +87,7 @@ func TestFileName(t *testing.T) {
 	}
 }
 
-// Other names are other files, whatever is escaped in them.
+// FuzzFileName verifies that different names are escaped to different file names.
 func FuzzFileName(f *testing.F) {
 	f.Add("a:b", "a%3Ab")
 	f.Add("..", "%2E%2E")
@@ -122,8 +121,8 @@ func placed(keys ...string) (paths []string) {
 	return paths
 }
 
-// Paths stay apart where case and Unicode form make no difference, where a file and a folder
-// have one name, and where a file would be taken for a sidecar.
+// TestPlaces verifies that paths are unique without case and Unicode form, if a file and a folder
+// have the same name, and if a file has the name of a sidecar.
 func TestPlaces(t *testing.T) {
 	got := placed("A/Photo.jpg", "A/a/x.jpg", "A/b", "A/b/c.jpg", "A/caf\u0065\u0301", "A/caf\u00e9", "A/photo.jpg", "A/photo.jpg.json", "A/photo.xmp", "a/x.jpg", "assetferry-export.json/x.jpg")
 	want := []string{
@@ -136,7 +135,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// No asset has the name of a file that is not whole.
+// TestNoAssetIsADraft verifies that no asset gets the name of an incomplete file.
 func TestNoAssetIsADraft(t *testing.T) {
 	name := newDraft()
 	if got := placed("A/" + name)[0]; isDraft(strings.TrimPrefix(got, "A/")) {
@@ -159,7 +158,7 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// FuzzNames holds that no two files or folders ever get one path, whatever they are called.
+// FuzzNames verifies that two files or folders never get the same path, whatever their names.
 func FuzzNames(f *testing.F) {
 	f.Add("Photo.jpg", "photo.jpg", "photo.JPG.json", "x")
 	f.Add("a", "a/", "con", "%63on")

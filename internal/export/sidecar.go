@@ -72,7 +72,7 @@ func newSidecar(o sources.Object, d sources.Description, a assets.Asset, checksu
 	return s
 }
 
-// isField reports whether the name of a field is not that of a custom attribute.
+// isField reports whether the name of a field is reserved, so that it is no custom attribute.
 func isField(name string) bool {
 	return slices.Contains([]string{"description", "tags", "old_url", "category", "folder", "name", "private"}, name)
 }

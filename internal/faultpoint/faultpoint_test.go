@@ -16,7 +16,7 @@ import (
 	"assetferry/internal/faultpoint"
 )
 
-// constants gives the names and values of the points as they are declared.
+// constants returns the names and values of the declared points.
 func constants(t *testing.T) (names []string, points []faultpoint.Point) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "faultpoint.go", nil, 0)
@@ -53,7 +53,8 @@ func TestAllAreAll(t *testing.T) {
 	}
 }
 
-// A point that no code comes to would be one at which nothing was ever tried.
+// TestEveryPointIsHit verifies that the code hits each point. Tests of an unused point would test
+// nothing.
 func TestEveryPointIsHit(t *testing.T) {
 	var code strings.Builder
 	root := os.DirFS("../..")

@@ -2,6 +2,6 @@
 
 package faultpoint
 
-// Hit says that the process is at a point. Built with the tag faultpoints, it
-// ends the process there, as if it were killed, if [Variable] says so.
+// Hit does nothing. In a build with the tag faultpoints, it ends the process like a kill if
+// [Variable] names the point.
 func Hit(Point) {}

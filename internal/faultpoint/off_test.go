@@ -8,7 +8,7 @@ import (
 	"assetferry/internal/faultpoint"
 )
 
-// A build as it is shipped does not care for the variable.
+// TestHitDoesNothing verifies that a release build ignores the variable.
 func TestHitDoesNothing(t *testing.T) {
 	for _, p := range faultpoint.All() {
 		t.Setenv(faultpoint.Variable, string(p)+":1")

@@ -18,7 +18,7 @@ type death struct {
 	left  atomic.Int64 // hits of the point until then
 }
 
-// planned is the death that the environment asks for, or nil.
+// planned returns the point that the environment names, or nil.
 var planned = sync.OnceValue(func() *death {
 	text := os.Getenv(Variable)
 	if text == "" {
@@ -34,8 +34,7 @@ var planned = sync.OnceValue(func() *death {
 	return d
 })
 
-// Hit says that the process is at a point, and ends it there, as if it were
-// killed, if [Variable] says so.
+// Hit ends the process like a kill if [Variable] names the point.
 func Hit(p Point) {
 	if d := planned(); d != nil && d.point == p && d.left.Add(-1) == 0 {
 		fmt.Fprintln(os.Stderr, KilledMessage, p)

@@ -1,6 +1,6 @@
-// Package filelock holds a file for one process at a time. The operating system
-// frees the lock when its holder dies, so a dead holder never blocks anybody and
-// a live one cannot be robbed.
+// Package filelock locks a file for one process at a time. The operating system releases the lock
+// when its holder dies, so a dead process never blocks another one and a live process cannot lose
+// its lock.
 package filelock
 
 import (
@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// ErrLocked says that another process, or another Lock of this one, holds the file.
+// ErrLocked means that another process, or another Lock of this process, holds the file.
 var ErrLocked = errors.New("locked by another process")
 
 // A Lock is a held file.
@@ -29,9 +29,9 @@ func Acquire(path string) (*Lock, error) {
 	return &Lock{f}, nil
 }
 
-// File is the locked file, for what its holder has to say.
+// File returns the locked file, so that its holder can write to it.
 func (l *Lock) File() *os.File { return l.f }
 
-// Release frees the lock. It may be called once. Closing alone would not do: a
-// child process that is about to start holds the open file, too, for an instant.
+// Release releases the lock. It may be called once. Closing the file would not suffice: a child
+// process that is being started also has the open file for an instant.
 func (l *Lock) Release() error { return errors.Join(unlock(l.f), l.f.Close()) }

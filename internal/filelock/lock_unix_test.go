@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// A child between its fork and its exec has every open file of its parent.
+// TestReleasedWhileAChildHasTheFile verifies that Release works while a child process has the open
+// file, as between fork and exec.
 func TestReleasedWhileAChildHasTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.lock")
 	first, err := Acquire(path)

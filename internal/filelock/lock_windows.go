@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// beyond is the one byte that is locked, far beyond what is in the file: others cannot
-// read what is locked.
+// beyond returns the position of the locked byte. It is far beyond the content, because others
+// cannot read locked bytes.
 func beyond() *windows.Overlapped { return &windows.Overlapped{OffsetHigh: 1 << 30} }
 
 func lock(f *os.File) error {

@@ -30,7 +30,7 @@ func pictures(tb testing.TB) map[Kind][]byte {
 	tb.Helper()
 	picture := image.NewPaletted(image.Rect(0, 0, 30, 20), color.Palette{color.Black, color.White})
 	all := map[Kind][]byte{
-		// The header of a lossless WebP, which says no more than its size.
+		// The header of a lossless WebP, which contains only its size.
 		WebP: []byte("RIFF\x1e\x00\x00\x00WEBPVP8L\x11\x00\x00\x00\x2f\x1d\xc0\x04\x00" + strings.Repeat("\x00", 16)),
 	}
 	for kind, encode := range map[Kind]func(io.Writer) error{
@@ -132,8 +132,8 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// What is before the size of an image is read up to a bound, and nobody concludes
-// anything from what is behind it.
+// TestSizeFarBehind verifies that data before the size of an image is read up to a limit. An image
+// whose size is beyond the limit has an unknown size.
 func TestSizeFarBehind(t *testing.T) {
 	content := pictures(t)[JPEG]
 	profile := append([]byte{0xff, 0xe2, 0xff, 0xff}, make([]byte, 0xfffd)...)
@@ -163,7 +163,7 @@ func (c *counting) ReadAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-// An error of reading is not taken for a damaged image.
+// TestSizeUnreadable verifies that a read error is not reported as a damaged image.
 func TestSizeUnreadable(t *testing.T) {
 	broken := errors.New("the disk is broken")
 	for kind := range pictures(t) {
@@ -237,8 +237,8 @@ func TestActive(t *testing.T) {
 	}
 }
 
-// Whatever the bytes are: no panic, no more reading than allowed, and no size out of
-// nothing.
+// FuzzSize verifies that any content causes no panic, reads at most MostRead bytes, and never gives
+// a size that is not positive.
 func FuzzSize(f *testing.F) {
 	for _, content := range pictures(f) {
 		f.Add(content)
@@ -260,8 +260,8 @@ func FuzzSize(f *testing.F) {
 	})
 }
 
-// Drawings of any kind are looked through to an end. What ends in the middle of a
-// script is never harmless.
+// FuzzActive verifies that any drawing is read without an error, and that a drawing which ends
+// within a script is always reported.
 func FuzzActive(f *testing.F) {
 	f.Add(`<svg><path d="M0 0"/></svg>`)
 	f.Add(`<?xml version="1.0" encoding="latin1"?><svg style="fill: url(#a"><a href=x:y/></svg>`)

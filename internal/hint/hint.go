@@ -1,4 +1,4 @@
-// Package hint joins to an error what a person can do about it.
+// Package hint adds the remedy to an error.
 package hint
 
 import "errors"
@@ -10,7 +10,7 @@ type Error struct {
 	usage bool
 }
 
-// New gives an error a hint.
+// New returns an error with a hint.
 func New(err error, hint string) error { return &Error{err, hint, false} }
 
 // Usage is New for a wrong flag, setting or argument.
@@ -18,10 +18,10 @@ func Usage(err error, hint string) error { return &Error{err, hint, true} }
 
 func (e *Error) Error() string { return e.err.Error() }
 
-// Unwrap gives the error without the hint.
+// Unwrap returns the error without the hint.
 func (e *Error) Unwrap() error { return e.err }
 
-// Hint is what to do; it may be empty.
+// Hint returns the next step for the user; it may be empty.
 func (e *Error) Hint() string { return e.hint }
 
 // IsUsage reports whether a flag, a setting or an argument is wrong.

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Options hold everything that a command does not know itself.
+// Options contain the data that a command itself does not have.
 type Options struct {
 	Date      string // in the foot of each page; may be empty
 	Version   string // of the program

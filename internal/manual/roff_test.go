@@ -10,8 +10,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// FuzzRoff has any text stay text: no line of it is a request, and every escape is one
-// that is known.
+// FuzzRoff verifies that any text stays text: no line of it is a request, and every escape is a
+// known one.
 func FuzzRoff(f *testing.F) {
 	for _, seed := range []string{"", ".SH x", "'br", `\fB`, `a\`, "-n ~ ^ ` '", "“…” é \U0001F600", "a\nb\tc\x00", "\x01", "\xff"} {
 		f.Add(seed)

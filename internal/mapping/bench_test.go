@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// tenRules are of the kind that people write.
+// tenRules are typical rules of users.
 const tenRules = `
 rules:
   - {when: 'folder startsWith "drafts/"', skip: true}

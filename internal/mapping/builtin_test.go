@@ -10,8 +10,8 @@ import (
 	"assetferry/internal/metadata"
 )
 
-// Each template makes of a row, as the documentation of the other program shows it, what
-// its users expect to find again.
+// TestTemplates verifies the result of each template for a row from the documentation of the other
+// program.
 func TestTemplates(t *testing.T) {
 	yes := true
 	for name, c := range map[string]struct {
@@ -83,7 +83,7 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// rowColumns shows the columns that say what a row is about.
+// rowColumns returns the columns that identify the object of a row.
 func rowColumns(m *Mapping) string {
 	var all []string
 	for _, name := range sortedKeys(m.columns.words) {
@@ -94,7 +94,7 @@ func rowColumns(m *Mapping) string {
 	return strings.Join(all, " ")
 }
 
-// Every template is right, says what it is for, and is in a test.
+// TestTemplatesAreRight verifies that every template is valid, has a description, and is tested.
 func TestTemplatesAreRight(t *testing.T) {
 	names := TemplateNames()
 	if len(names) < 4 {

@@ -10,7 +10,7 @@ import (
 	"assetferry/internal/metadata"
 )
 
-// Each case is rules for the harbour, and what they make of it.
+// TestDescriptionByRules applies the rules of each case to the metadata of harbour.
 func TestDescriptionByRules(t *testing.T) {
 	for name, c := range map[string]struct{ rules, want string }{
 		"text":              {"- description: A picture", "A picture"},
@@ -93,7 +93,8 @@ rules:
 	}
 }
 
-// Where a rule has the last word on a place, what was found of it does not count as lost.
+// TestPlaceByARuleAlone verifies that a place in the metadata does not count as unmapped if a rule
+// sets the place.
 func TestPlaceByARuleAlone(t *testing.T) {
 	unmapped, err := mustMap(t, "rules:\n  - category: Press", Options{}).Unmapped(harbour())
 	if d := cmp.Diff([]string{"iptc.By-lineTitle"}, unmapped); d != "" || err != nil {
@@ -101,7 +102,7 @@ func TestPlaceByARuleAlone(t *testing.T) {
 	}
 }
 
-// Without the default mapping only what rules say is sent.
+// TestDefaultsOff verifies that without the default mapping only metadata from rules is sent.
 func TestDefaultsOff(t *testing.T) {
 	m := mustMap(t, "defaults: off\nrules:\n  - attributes: {Title: '${ title }'}", Options{})
 	said, _, err := m.Describe(harbour())
@@ -129,7 +130,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// Positions that are dropped stay out wherever they lie: nobody wants them to be seen.
+// TestPositionsAreDropped verifies that DropGPS removes GPS coordinates from every field that can
+// contain them, since they are personal data.
 func TestPositionsAreDropped(t *testing.T) {
 	m := New(nil, Options{DropGPS: true})
 	for _, name := range []string{"latitude", "longitude", "GPS", "GPS Position", "geoData.latitude", "geoData.lng", "xmp.exif:GPSAltitude",
@@ -142,7 +144,7 @@ func TestPositionsAreDropped(t *testing.T) {
 	}
 }
 
-// A column goes by the name that it is given, for expressions and the default mapping.
+// TestColumns verifies that expressions and the default mapping use the new name of a column.
 func TestColumns(t *testing.T) {
 	m := mustMap(t, "columns: {Keywords: tags, Rights holder: Owner, Text: caption}\nrules: [{description: '${ caption }', split_tags: ','}]", Options{})
 	o := Object{Key: "a.jpg", Found: metadata.Found{
@@ -161,7 +163,7 @@ func TestColumns(t *testing.T) {
 
 func TestConflicts(t *testing.T) {
 	o := harbour()
-	o.Found[metadata.FromXMP]["tags"] = []string{"Ships", "harbour"} // the same in another order
+	o.Found[metadata.FromXMP]["tags"] = []string{"Ships", "harbour"} // the same tags in another order
 	want := []Conflict{
 		{"caption", []Said{{metadata.FromXMP, "The old harbour before it burnt down"}, {metadata.FromIPTC, "The old harbour"}}},
 		{"tags", []Said{{metadata.FromSidecar, "Ships; harbour"}, {metadata.FromXMP, "Ships; harbour"}, {metadata.FromIPTC, "sea"}}},
@@ -201,8 +203,8 @@ rules:
 	}
 }
 
-// What an expression cannot do with one object is told with its place, and is about that
-// object alone.
+// TestEvaluationError verifies that an expression which fails for an object is reported with its
+// place, and that other objects are not affected.
 func TestEvaluationError(t *testing.T) {
 	m := mustMap(t, "rules:\n  - description: year ${ int(field(\"year\")) }", Options{})
 	_, _, err := m.Describe(harbour())
@@ -221,7 +223,7 @@ func TestChecksums(t *testing.T) {
 	for _, rules := range []string{
 		`[{description: a}]`, `[{description: b}]`, `[{description: ~}]`, `[{when: size > 1, description: a}]`, `[{tags: a}]`,
 		`[{add_tags: a}]`, `[{drop_tags: a}]`, `[{rename_tags: {a: b}}]`, `[{split_tags: a}]`, `[{attributes: {description: a}}]`,
-		`[{description: a, folder: f}]`, // the folder does not describe
+		`[{description: a, folder: f}]`, // the folder is a placement, not metadata
 	} {
 		m := mustMap(t, "rules: "+rules, Options{})
 		if before, same := seen[m.Checksum()]; same != strings.Contains(rules, "folder") {
@@ -243,7 +245,8 @@ func TestChecksums(t *testing.T) {
 	}
 }
 
-// A custom attribute whose name means something else arrives under its name.
+// TestAttributeThatIsCalledLikeAWord verifies that a custom attribute with a reserved name keeps
+// its name.
 func TestAttributeThatIsCalledLikeAWord(t *testing.T) {
 	object := Object{Key: "a.jpg", Found: metadata.Found{metadata.FromStorage: {"attributes.category": {"mine"}, "attributes.tags": {"x"}, "category": {"Images"}, "tags": {"y"}}}}
 	said, _, err := mustMap(t, "rules: []", Options{}).Describe(object)
@@ -252,7 +255,7 @@ func TestAttributeThatIsCalledLikeAWord(t *testing.T) {
 	}
 }
 
-// Several goroutines may ask one mapping, each of an object of its own.
+// TestSeveralAsk verifies that several goroutines may use one mapping for different objects.
 func TestSeveralAsk(t *testing.T) {
 	m := mustMap(t, "rules: [{folder: '${ field(\"n\") }', description: '${ field(\"n\") }', when: 'size >= 0'}]", Options{})
 	var g sync.WaitGroup

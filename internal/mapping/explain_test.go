@@ -13,8 +13,8 @@ import (
 	"assetferry/internal/metadata"
 )
 
-// TestExplain compares explanations with those in testdata, which hold the rules first.
-// "go test -run TestExplain -update" writes them anew.
+// TestExplain compares explanations with those in testdata, whose rules come first. "go test -run
+// TestExplain -update" rewrites them.
 func TestExplain(t *testing.T) {
 	files, err := filepath.Glob("testdata/explain/*.txt")
 	if err != nil || len(files) == 0 {
@@ -56,8 +56,8 @@ func TestExplainDefault(t *testing.T) {
 	}
 }
 
-// A camera writes dozens of fields: what arrives comes first, and nothing is longer than a
-// screen unless all is asked for.
+// TestExplainCamera verifies that of the dozens of fields from a camera, mapped ones come first,
+// and that the explanation fits on a screen unless all fields are requested.
 func TestExplainCamera(t *testing.T) {
 	o := Object{Key: "a.jpg", Found: metadata.Found{metadata.FromEXIF: {"created": {"2019-08-07"}, "exif.UserComment": {strings.Repeat("long ", 100)}}}}
 	for n := range 60 {

@@ -245,7 +245,7 @@ func (i *inspection) verdict() *flaw {
 	return slices.MinFunc(i.flaws, func(a, b *flaw) int { return a.at - b.at })
 }
 
-// environmentName is the name by which the library gives access to all names.
+// environmentName is the name of the expression library for all names.
 const environmentName = "$env"
 
 // variables returns the names of the variables in an expression, and adds their fields to the

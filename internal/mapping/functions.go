@@ -180,7 +180,7 @@ func callReplace(args ...any) (any, error) {
 	return strings.ReplaceAll(text, old, by), nil
 }
 
-// callSplit is split of the library with a limit.
+// callSplit is the split function of the library with a limit.
 func callSplit(args ...any) (any, error) {
 	most := maxParts + 1
 	if len(args) > 2 && args[2].(int) >= 0 {
@@ -193,7 +193,7 @@ func callSplit(args ...any) (any, error) {
 	return parts, nil
 }
 
-// callJoin is join of the library with a limit.
+// callJoin is the join function of the library with a limit.
 func callJoin(args ...any) (any, error) {
 	texts, ok := listOf(args[0])
 	separator := ""

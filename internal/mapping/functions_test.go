@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// evaluate returns what an expression makes of the harbour.
+// evaluate returns the value of an expression for harbour.
 func evaluate(t *testing.T, source string) (string, error) {
 	t.Helper()
 	m := mustMap(t, "rules:\n  - folder: x\n    tags: '"+strings.ReplaceAll("${ "+source+" }", "'", "''")+"'", Options{})

@@ -11,8 +11,8 @@ import (
 	"assetferry/internal/strictyaml"
 )
 
-// FuzzTemplate holds that no text breaks anything: it is right, or wrong at a place within
-// it, and what is right gives the same text each time, or an error with a place.
+// FuzzTemplate verifies that any text is a valid template, or has an error at a place within it. A
+// valid one returns the same text each time, or an error with a place.
 func FuzzTemplate(f *testing.F) {
 	for _, seed := range []string{
 		"plain", "${ key }", "a ${ title } b ${ size }", "$${ key }", "${", "${ }", "${ \"}\" }", "${ date(created, \"YYYY\") }",
@@ -47,7 +47,7 @@ func FuzzTemplate(f *testing.F) {
 	})
 }
 
-// anyFound is anything that may be found of an object.
+// anyFound generates any metadata that an object may have.
 func anyFound() *rapid.Generator[metadata.Found] {
 	name := rapid.OneOf(rapid.SampledFrom([]string{"description", "alt", "tags", "title", "caption", "latitude", "category", "Rights", "exif.Make", "attributes.title", "attributes.Rights", "attributes.assetferry", "assetferry"}), rapid.StringN(1, 4, 8))
 	values := rapid.SliceOfN(rapid.String(), 1, 3)
@@ -63,8 +63,8 @@ func anyFound() *rapid.Generator[metadata.Found] {
 	})
 }
 
-// What describes an object is in normal form, and the same each time; every field that
-// was found is in it, overruled, unmapped or left out on purpose.
+// TestDescribeIsPureAndNormal verifies that the metadata from Describe is in normal form and the
+// same each time, and that Describe does not change its input.
 func TestDescribeIsPureAndNormal(t *testing.T) {
 	m := mustMap(t, `
 columns: {Rights: copyright}

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// The topic that tells of rules, which the commands show.
+// topic is the help topic about rules, which the commands show.
 const topic = "../cli/help/mapping.txt"
 
-// The topic names every key, name and template, and what it shows of rules is right.
+// TestTopic verifies that the topic names every key, name and template, and that its examples work.
 func TestTopic(t *testing.T) {
 	data, err := os.ReadFile(topic)
 	if err != nil {

@@ -47,7 +47,7 @@ func TestCut(t *testing.T) {
 		{"one two three", 8, "one two…"},
 		{"one, two, three", 10, "one, two…"},
 		{"onetwothree", 6, "onetw…"},
-		{"e\u0301e\u0301e\u0301e\u0301", 6, "e\u0301e\u0301…"}, // no accent is left alone
+		{"e\u0301e\u0301e\u0301e\u0301", 6, "e\u0301e\u0301…"}, // no combining accent without its letter
 		{"日本語の説明文です", 5, "日本語の…"},
 	} {
 		if got := cut(tt.text, tt.most); got != tt.want {
@@ -56,7 +56,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// However a text is cut, it fits, is whole and begins as before.
+// TestCutFits verifies that a shortened text fits, is valid and has the same beginning.
 func TestCutFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringN(8, 60, -1).Draw(t, "text")

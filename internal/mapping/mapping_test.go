@@ -11,7 +11,7 @@ import (
 	"assetferry/internal/strictyaml"
 )
 
-// parse reads what stands under mapping: in a file.
+// parse parses the value of mapping: in a file.
 func parse(text string) (*Rules, error) {
 	f, err := strictyaml.Parse("assetferry.yaml", []byte("mapping:\n"+indented(text)))
 	if err != nil {
@@ -28,7 +28,7 @@ func indented(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ") + "\n"
 }
 
-// mustMap is a mapping of rules that are right.
+// mustMap returns a mapping of valid rules.
 func mustMap(t testing.TB, text string, o Options) *Mapping {
 	t.Helper()
 	r, err := parse(text)
@@ -46,7 +46,7 @@ func fields(pairs ...string) metadata.Fields {
 	return f.Normal()
 }
 
-// harbour is an object of which every origin says something.
+// harbour returns an object with metadata from every source.
 func harbour() Object {
 	return Object{
 		Key: "archive/2019/Old Harbour.JPG", Size: 2_500_000, ContentType: "image/jpeg",

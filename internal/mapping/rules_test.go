@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Every mistake is told at its place, in words that help.
+// TestMistakes verifies that every error in a rule is reported with its place and a helpful
+// message.
 func TestMistakes(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"unknown key":          {"rule: []", `assetferry.yaml:2:3: unknown key "rule"; did you mean "rules"?`},

@@ -14,7 +14,7 @@ import (
 	"assetferry/internal/metadata/imagetest"
 )
 
-// An opened counts how often it is opened, and how much is left open.
+// An opened counts how often it is opened, and how many readers are still open.
 type opened struct {
 	content []byte
 	left    int
@@ -98,7 +98,8 @@ func TestBlocksReportFailures(t *testing.T) {
 	}
 }
 
-// What is embedded takes one request, whatever is in front of it another.
+// TestEmbeddedTakesFewRequests verifies that reading embedded metadata takes at most one more
+// request, and that reading stops with a remark if the metadata is scattered.
 func TestEmbeddedTakesFewRequests(t *testing.T) {
 	for _, test := range embeddedCases() {
 		o := &opened{content: test.content}

@@ -1,17 +1,17 @@
 package metadata
 
-// A Capture takes what is embedded in an image out of its content while that passes by, so
-// that no object is read twice. Zero is ready. It costs next to nothing where the content
-// is no image: the first bytes tell.
+// A Capture extracts embedded metadata from the content of an image while the content is being
+// copied, so that no object is read twice. The zero value is ready to use. For content that is no
+// image it costs little, because the first bytes show that.
 //
-// In JPEG, PNG and WebP what describes an image is in pieces of their own, which are all
-// that is kept. In other formats it may be anywhere, see [Capture.Elsewhere].
+// JPEG, PNG and WebP have separate segments for metadata, and only these are kept. In other formats
+// the metadata may be anywhere, see [Capture.Elsewhere].
 type Capture struct {
 	begun     bool
 	elsewhere bool
 	pieces    pieces
 	next      step
-	got       []byte // of the bytes that next wants
+	got       []byte // bytes so far of those that next needs
 }
 
 // Write reads the next part of the content. It never fails.
@@ -32,7 +32,7 @@ func (c *Capture) take(content []byte) []byte {
 		return content[skip:]
 	}
 	missing := c.next.want - len(c.got)
-	if len(c.got) == 0 && len(content) >= missing { // all of it is in content
+	if len(c.got) == 0 && len(content) >= missing { // content contains all of it
 		c.next = c.next.then(content[:missing])
 		return content[missing:]
 	}

@@ -11,7 +11,7 @@ import (
 type step struct {
 	skip int64
 	want int
-	then func(piece []byte) step // nil: nothing more is needed
+	then func(piece []byte) step // nil: the capture is complete
 }
 
 // magicLength is the number of bytes that identify a format.

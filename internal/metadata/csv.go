@@ -7,11 +7,11 @@ import (
 	"assetferry/internal/tabular"
 )
 
-// Columns are what the fields of a CSV table mean.
+// columns maps the fields of a CSV table to metadata.
 type columns struct {
 	names []string
 	by    by
-	known int // the column by which objects are known
+	known int // index of the column that identifies the object
 }
 
 // columnsOf returns the meanings of the columns of a table, by the header.

@@ -8,13 +8,13 @@ import (
 	"slices"
 )
 
-// Bounds of what is read of one image. Nobody writes more about a picture, and a file that
-// claims it is broken or made to do harm.
+// Limits of the data that is read from one image. No real image has more metadata. A file that
+// claims more is damaged or malicious.
 const (
-	maxPieces   = 8 << 20 // bytes that are kept of one image
-	maxValues   = 2000    // that an origin gives
+	maxPieces   = 8 << 20 // bytes kept of one image
+	maxValues   = 2000    // of one metadata source
 	maxText     = 64 << 10
-	maxUnmapped = 1 << 10 // of a field that has no name of ours
+	maxUnmapped = 1 << 10 // for a field without a name in our vocabulary
 )
 
 // pieces are the metadata parts of an image. If there are several of a kind, the first one counts, unless

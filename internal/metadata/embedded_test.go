@@ -16,7 +16,7 @@ import (
 	"assetferry/internal/metadata/imagetest"
 )
 
-// sampleEXIF is the directory of a picture with what cameras and programs write.
+// sampleEXIF returns the EXIF directory of a usual image.
 func sampleEXIF(order binary.AppendByteOrder) []imagetest.Entry {
 	return []imagetest.Entry{
 		imagetest.ASCII(0x010e, "A quay\nat night  "),
@@ -90,7 +90,7 @@ func wantXMP() Fields {
 	}
 }
 
-// An embeddedCase is content, and what is in it.
+// An embeddedCase is an image and its expected metadata.
 type embeddedCase struct {
 	name    string
 	content []byte
@@ -151,7 +151,7 @@ func TestCaptureFindsTheSame(t *testing.T) {
 	}
 }
 
-// capture writes content in parts of a size, from a buffer that is used again.
+// capture writes content in parts of a given size, from a reused buffer.
 func capture(content []byte, part int) (Found, []string, bool) {
 	var c Capture
 	buffer := make([]byte, part)
@@ -164,7 +164,8 @@ func capture(content []byte, part int) (Found, []string, bool) {
 	return found, remarks, c.Elsewhere()
 }
 
-// What is cut off anywhere gives what is before, and never another value.
+// TestEmbeddedCutOff verifies that a truncated image gives the values before the end, and no wrong
+// value.
 func TestEmbeddedCutOff(t *testing.T) {
 	for _, test := range embeddedCases() {
 		for n := 0; n < len(test.content); n += 1 + len(test.content)/300 {
@@ -270,7 +271,7 @@ func TestExtendedXMP(t *testing.T) {
 	}{
 		{[][]byte{part(0, 50), part(50, len(more))}, []string{"Bergen"}},
 		{[][]byte{part(50, len(more)), part(0, 50)}, []string{"Bergen"}},
-		{[][]byte{part(0, 50)}, nil}, // not all of it
+		{[][]byte{part(0, 50)}, nil}, // incomplete
 	} {
 		found, remarks, _ := capture(imagetest.JPEG(append([][]byte{imagetest.Segment(jpegAPP1, xmpHeader, main)}, test.segments...)...), 64)
 		if got := found[FromXMP]; !slices.Equal(got["city"], test.city) || !slices.Equal(got["rating"], []string{"4"}) || len(remarks) > 0 {
@@ -349,8 +350,8 @@ func TestIPTCDates(t *testing.T) {
 	}
 }
 
-// FuzzEmbedded holds that nothing that is broken does any harm, and that content that
-// passes by gives the same as a file.
+// FuzzEmbedded verifies that damaged content causes no panic, and that a Capture returns the same
+// as random access.
 func FuzzEmbedded(f *testing.F) {
 	for _, test := range embeddedCases() {
 		f.Add(test.content, uint16(10))
@@ -370,7 +371,7 @@ func FuzzEmbedded(f *testing.F) {
 	})
 }
 
-// FuzzXMP holds that a packet is read, or is a mistake.
+// FuzzXMP verifies that any packet is read, or is an error.
 func FuzzXMP(f *testing.F) {
 	f.Add([]byte(sampleXMP))
 	f.Add([]byte("\xff\xfe<\x00a\x00/\x00>\x00"))

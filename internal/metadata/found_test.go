@@ -16,7 +16,7 @@ func TestFoundByPrecedence(t *testing.T) {
 	}{
 		{"caption", Precedence(), []string{"A quay"}, FromXMP},
 		{"caption", []Source{FromEXIF, FromXMP}, []string{"camera"}, FromEXIF},
-		{"creator", Precedence(), []string{"Ida"}, FromEXIF}, // an origin that says nothing overrules nothing
+		{"creator", Precedence(), []string{"Ida"}, FromEXIF}, // a metadata source without a value has no precedence
 		{"creator", []Source{FromXMP}, nil, ""},
 		{"title", Precedence(), nil, ""},
 	} {

@@ -9,7 +9,7 @@ import (
 	"assetferry/internal/metadata/imagetest"
 )
 
-// allocated is how many bytes f takes in all.
+// allocated returns the number of bytes that f allocates in total.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -18,8 +18,9 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// A name that goes on and on may lead to every value of a file, which is made to do harm:
-// with one copy of it for each value a file of a megabyte would take ten thousand.
+// TestLongNamesTakeLittle verifies that a malicious file in which a long name applies to every
+// value takes little memory. With one copy of the name for each value, a file of one megabyte would
+// take ten thousand times its size.
 func TestLongNamesTakeLittle(t *testing.T) {
 	const values = 1000
 	long := strings.Repeat("x", 100<<10)
@@ -43,7 +44,7 @@ func TestLongNamesTakeLittle(t *testing.T) {
 	}
 }
 
-// Whatever a HEIF claims of its items, few are looked at.
+// TestHEIFOfManyDescriptions verifies that only a limited number of the items in a HEIF is read.
 func TestHEIFOfManyDescriptions(t *testing.T) {
 	const more = 2 * maxItems
 	is := items{describes: map[uint64][]uint64{}}
@@ -56,7 +57,8 @@ func TestHEIFOfManyDescriptions(t *testing.T) {
 	}
 }
 
-// A profile of a PNG is as large as its digits, however many spaces are between them.
+// TestSpacedProfile verifies that a hexadecimal profile in a PNG takes memory for its digits only,
+// not for the spaces between them.
 func TestSpacedProfile(t *testing.T) {
 	text := strings.Repeat("4 ", maxPieces/4)
 	p := &pieces{}

@@ -24,7 +24,7 @@ func (t *Table) fromJSON(from tabular.Row) (row, error) {
 		}
 	}
 	as := byKey
-	for _, other := range [...]by{byChecksum, byOldURL, byKey} { // if there are several, the last of these counts
+	for _, other := range [...]by{byChecksum, byOldURL, byKey} { // the last one has precedence
 		if line.called[other] != "" {
 			as = other
 		}

@@ -9,20 +9,20 @@ import (
 	"pgregory.net/rapid"
 )
 
-// ptr returns a description that is to be written.
+// ptr returns a pointer to a description.
 func ptr(s string) *string { return &s }
 
-// The whole cross product of what a field may be in three places: written, kept, in
-// conflict, or left alone.
+// TestMergeOfAField verifies the result for every combination of base, source and destination:
+// write, keep, conflict, or nothing.
 func TestMergeOfAField(t *testing.T) {
-	want := map[string]string{} // what happens, where it is not nothing, under the three policies
+	want := map[string]string{} // the result under the three policies, if not empty
 	for _, c := range []struct{ base, source, destination, keep, overwrite, report string }{
 		{"", "a", "", "write", "write", "write"}, // described for the first time
 		{"", "a", "b", "kept", "write", "conflict"},
 		{"a", "b", "", "kept", "write", "conflict"}, // people emptied it
 		{"a", "b", "a", "write", "write", "write"},
 		{"a", "b", "c", "kept", "write", "conflict"},
-		{"a", "a", "", "", "write", ""}, // people emptied it, and nothing is new
+		{"a", "a", "", "", "write", ""}, // people emptied it, and the source has no change
 		{"a", "a", "b", "", "write", ""},
 		{"a", "a", "c", "", "write", ""},
 	} {
@@ -52,7 +52,7 @@ func attribute(value string) Metadata {
 	return Metadata{Attributes: map[string]string{"place": value}}.Normal()
 }
 
-// happens says what becomes of a field that may be written as the source has it.
+// happens returns the result for a field that may be written with the value of the source.
 func happens(m Merged, source, field string) string {
 	for outcome, is := range map[string]Merged{
 		"":         {},
@@ -107,7 +107,8 @@ func TestMergeDecidesEachFieldForItself(t *testing.T) {
 	}
 }
 
-// What holds for every merge: it erases nothing, and to do it twice is to do it once.
+// TestMergeLaws verifies that a merge never erases a value, and that a second merge changes
+// nothing.
 func TestMergeLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		base, source := anyMetadata.Draw(t, "base").Normal(), anyMetadata.Draw(t, "source").Normal()
@@ -143,7 +144,7 @@ func TestMergeLaws(t *testing.T) {
 	})
 }
 
-// applied is a destination after changes.
+// applied returns the metadata of a destination after changes.
 func applied(c Changes, m Metadata) Metadata {
 	after := Metadata{m.Description, m.Tags, map[string]string{}}
 	for name, value := range m.Attributes {

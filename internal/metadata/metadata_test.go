@@ -62,7 +62,7 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// few makes texts that are likely to be equal, or to be so in normal form only.
+// few generates texts that are often equal, or equal in normal form only.
 var few = rapid.SampledFrom([]string{"", " ", "a", "a ", "b", "e\u0301", "é", "x\r\ny", "\xff"})
 
 var anyMetadata = rapid.Custom(func(t *rapid.T) Metadata {

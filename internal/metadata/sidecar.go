@@ -23,7 +23,7 @@ const maxSidecarDepth = 32
 const tooDeep = "values are nested more than 32 levels deep"
 
 // ReadSidecar reads a sidecar; the extension decides its format. If it is invalid, the error is a
-// *rows.Mistake. Other errors are read errors.
+// *tabular.Mistake. Other errors are read errors.
 func ReadSidecar(name string, r io.Reader) (Fields, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxSidecar+1))
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *sidecar) say(path []string, value string) {
 	s.fields.known(name, value)
 }
 
-// isMeantOtherwise reports whether a name is not that of an attribute.
+// isMeantOtherwise reports whether a name is reserved, so that it is no attribute.
 func isMeantOtherwise(name string) bool {
 	switch name {
 	case "description", "alt", "tags", "old_url", "category", "folder", "name", "private":

@@ -129,7 +129,7 @@ func TestOwnerDescribes(t *testing.T) {
 		{"Screenshot_20220207_102421_com.snapchat.androi.json", "Screenshot_20220207_102421_com.snapchat.androi.json", false},
 		{"Screenshot_2017-07-05-10-05-26.png.supplementa.json", "Screenshot_2017-07-05-10-05-26.png", true},
 		{"D7157814-D2D5-4A62-AFCE-9CF465CB7D66.jpeg.supp.json", "D7157814-D2D5-4A62-AFCE-9CF465CB7D66.jpeg", true},
-		{"a/Urlaub in Knaufspesch in der Schneifel (38).JP.json", "a/Urlaub in Knaufspesch in der Schneifel (38).JPG", true}, // the number is of its own name
+		{"a/Urlaub in Knaufspesch in der Schneifel (38).JP.json", "a/Urlaub in Knaufspesch in der Schneifel (38).JPG", true}, // the number is part of its name
 	} {
 		o, _ := OwnerOf(test.sidecar)
 		if got := o.Describes(test.key); got != test.want {
@@ -148,8 +148,8 @@ func TestSidecarsOf(t *testing.T) {
 	}
 }
 
-// FuzzSidecarNames holds that both directions agree: a sidecar describes an object if, and
-// only if, it is one of those that the object may have.
+// FuzzSidecarNames verifies that both directions agree: an object is a possible owner of a sidecar
+// if, and only if, the key is a possible sidecar of the object.
 func FuzzSidecarNames(f *testing.F) {
 	for _, key := range []string{"photo.jpg", "a/photo.XMP", "a.b/c", ".json", "photo.jpg.supplemental-metadata.json", "p.", "/", "p.json", "p(1).jpg", "p.jpg(1).json",
 		"Screenshot_20220207_102421_com.snapchat.android.jpg", "a/Screenshot_20220207_102421_com.snapchat.androi(1).json", "PXL_20230922_190227567.jpg.supplemental-metada.json"} {
@@ -179,7 +179,7 @@ func FuzzSidecarNames(f *testing.F) {
 	})
 }
 
-// FuzzSidecar holds that a sidecar is read, or has a mistake at a place in it.
+// FuzzSidecar verifies that any sidecar is read, or has an error with a place.
 func FuzzSidecar(f *testing.F) {
 	f.Add("json", `{"description": "A", "attributes": {"a": ["b", 1, true, null]}}`)
 	f.Add("json", `{"photoTakenTime": {"timestamp": "1563710602"}, "geoData": {"latitude": 1}}`)

@@ -74,8 +74,8 @@ func use() tabular.Use {
 	return tabular.Use{Kind: "metadata table", Topic: "metadata", Example: `{"key": "a.jpg", "description": "A quay"}`}
 }
 
-// OpenTable opens a table. If no row is valid, the error is a *rows.Mistakes. Otherwise invalid rows are
-// skipped, see [Table.Mistakes]. The file stays open, so it may be replaced by rename.
+// OpenTable opens a table. If no row is valid, the error is a *tabular.Mistakes. Otherwise invalid
+// rows are skipped, see [Table.Mistakes]. The file stays open, so it may be replaced by rename.
 func OpenTable(name string, terms Terms) (*Table, error) {
 	file, err := tabular.Open(name, use())
 	if err != nil {

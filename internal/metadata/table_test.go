@@ -18,7 +18,7 @@ import (
 	"assetferry/internal/tabular"
 )
 
-// write makes a file with a content.
+// write creates a file with a content.
 func write(tb testing.TB, name, content string) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), name)
@@ -57,7 +57,7 @@ func plain() Terms {
 	}
 }
 
-// said is the description among fields.
+// said returns the description among fields.
 func said(f Fields) string { return strings.Join(f["description"], "|") }
 
 // withTagsInOrder has tags in order.
@@ -146,7 +146,7 @@ func TestKeysInAnotherUnicodeForm(t *testing.T) {
 
 const long1MiB = "the row that begins here is longer than 1 MiB; check for a missing quote"
 
-// mistakesIn opens a table that has some, whether or not it says something besides.
+// mistakesIn opens a table and returns its mistakes.
 func mistakesIn(t *testing.T, path string) *tabular.Mistakes {
 	t.Helper()
 	table, err := OpenTable(path, plain())
@@ -171,7 +171,7 @@ func TestMistakes(t *testing.T) {
 	long := strings.Repeat("ä", MaxDescription+1)
 	for _, test := range []struct {
 		name, content string
-		want          []string // as line:column: what
+		want          []string // as line:column: message
 	}{
 		{"empty.csv", "", []string{"1:1: the table is empty; it begins with a header"}},
 		{"no-key.csv", "name,description\na,b\n", []string{"1:1: the header needs a column key, old_url or sha256"}},
@@ -247,7 +247,7 @@ func TestManyMistakesAreCounted(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("key,description\n")
 	for range 3000 {
-		b.WriteString("a.jpg,x\n,\n,y\n") // the second is a row of nothing
+		b.WriteString("a.jpg,x\n,\n,y\n") // the second row is empty
 	}
 	wrong := mistakesIn(t, write(t, "t.csv", b.String()))
 	if wrong.Total != 3000+2999 || len(wrong.First) != tabular.MaxReported || wrong.First[0].Line != 4 || wrong.First[1].Line != 5 {
@@ -303,7 +303,7 @@ func TestATableThatIsWrittenTo(t *testing.T) {
 	}
 }
 
-// A broken file fails after so many reads.
+// A broken file fails after a number of reads.
 type broken struct {
 	io.ReaderAt
 	left int
@@ -355,7 +355,7 @@ func TestATableIsAskedAtOnce(t *testing.T) {
 
 func keyOf(n int) string { return fmt.Sprintf("library/folder %03d/image-%07d.jpg", n%500, n) }
 
-// csvOf makes a table of so many rows.
+// csvOf returns a table of n rows.
 func csvOf(n int) string {
 	var b strings.Builder
 	b.WriteString("key,description,tags,place\n")
@@ -365,7 +365,8 @@ func csvOf(n int) string {
 	return b.String()
 }
 
-// A table may be anything. What has no mistake is read back as it was read first.
+// FuzzTable verifies that any table can be read without a panic, and that a row without mistakes is
+// the same when it is read again.
 func FuzzTable(f *testing.F) {
 	for _, seed := range []string{
 		"key,description,tags,year\na.jpg,\"x\r\ny\",a;b,1999\n\n,,,\nb.jpg,,,\n", "\ufeffkey;tags\r\nd\r\n", "key\n\"", "key,a\na,\"b\"c\nd,e\n",
@@ -409,7 +410,7 @@ func FuzzTable(f *testing.F) {
 	})
 }
 
-// tableOf makes a table of what may be read somewhere.
+// tableOf opens a table that another reader provides.
 func tableOf(name string, from io.ReaderAt, size int64) (*Table, error) {
 	file, err := tabular.New(name, use(), from, size)
 	if err != nil {
@@ -431,7 +432,7 @@ func checkMistakes(t *testing.T, content []byte, err error) {
 	}
 }
 
-// BenchmarkTable tells what a million rows take: to open them, and to ask for one.
+// BenchmarkTable measures opening a table of a million rows and looking up one of them.
 func BenchmarkTable(b *testing.B) {
 	const rows = 1_000_000
 	path := write(b, "t.csv", csvOf(rows))
@@ -453,7 +454,7 @@ func BenchmarkTable(b *testing.B) {
 	})
 }
 
-// heap is how much memory is in use.
+// heap returns the memory in use in bytes.
 func heap() uint64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -461,7 +462,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// The index of a million rows must fit where little else does.
+// TestAMillionRowsTakeLittleMemory verifies that the index of a million rows needs little memory.
 func TestAMillionRowsTakeLittleMemory(t *testing.T) {
 	const rows, most = 1_000_000, 20 << 20
 	var x index
@@ -475,8 +476,8 @@ func TestAMillionRowsTakeLittleMemory(t *testing.T) {
 	runtime.KeepAlive(&x)
 }
 
-// The key may have another name, and be written as a path; what a description may have is up
-// to who sends it.
+// TestTableOfAnotherProgram verifies that the column of the key may have another name and contain
+// paths.
 func TestTableOfAnotherProgram(t *testing.T) {
 	long := strings.Repeat("ä", MaxDescription+1)
 	path := write(t, "export.csv", "assetPath,description\n/content/a.jpg,"+long+"\n")
@@ -507,7 +508,7 @@ func checksumOf(tb testing.TB, text string) []byte {
 	return checksum
 }
 
-// Objects are known by their keys, by old URLs, or by their contents.
+// TestWhatObjectsAreKnownBy verifies that rows are found by key, by old URL, and by checksum.
 func TestWhatObjectsAreKnownBy(t *testing.T) {
 	for name, content := range map[string]string{
 		"old_url.csv": "Old URL,Alt Text\n/a/b.jpg,A quay\n/given,Given\n",
@@ -534,7 +535,8 @@ func TestWhatObjectsAreKnownBy(t *testing.T) {
 	}
 }
 
-// A row that names a key comes before one from whose old URL it follows.
+// TestAKeyComesBeforeAnOldURL verifies that a row with the key of an object has precedence over a
+// row with its old URL.
 func TestAKeyComesBeforeAnOldURL(t *testing.T) {
 	table := open(t, write(t, "t.jsonl", `{"old_url": "/a.jpg", "alt": "by old URL"}`+"\n"+`{"key": "a.jpg", "alt": "by key"}`))
 	if f, _, err := table.Describe(Identity{Key: "a.jpg"}); err != nil || f["alt"][0] != "by key" {
@@ -550,7 +552,7 @@ func TestNamesOfColumns(t *testing.T) {
 	}
 }
 
-// Rows that are for no object are told by their lines.
+// TestLostRows verifies that rows without an object are reported with their lines.
 func TestLostRows(t *testing.T) {
 	table := open(t, write(t, "t.jsonl", `{"old_url": "/a.jpg"}`+"\n\n"+`{"key": "b.jpg"}`+"\n"+`{"key": "c.jpg"}`+"\n"+`{"key": "d.jpg"}`))
 	for _, key := range []string{"a.jpg", "c.jpg", "e.jpg", "a.jpg"} {
@@ -565,8 +567,8 @@ func TestLostRows(t *testing.T) {
 	}
 }
 
-// What is wrong in some rows does not keep the others from being read; the first of an
-// object counts.
+// TestMistakesStopNoOtherRow verifies that mistakes in some rows do not affect the others, and that
+// the first row of an object counts.
 func TestMistakesStopNoOtherRow(t *testing.T) {
 	table := open(t, write(t, "t.csv", "key,alt\na.jpg\nb.jpg,first\nb.jpg,again\nc\"x,y\nd.jpg,right\n"))
 	for key, want := range map[string]string{"a.jpg": "", "b.jpg": "first", "d.jpg": "right"} {

@@ -52,7 +52,7 @@ func isTIFF(magic []byte) bool {
 		return false
 	}
 	switch string(magic[:4]) {
-	case "II*\x00", "MM\x00*", "II+\x00", "MM\x00+", "IIU\x00", "IIRO", "IIRS", "MMOR": // the last ones are of Panasonic and Olympus
+	case "II*\x00", "MM\x00*", "II+\x00", "MM\x00+", "IIU\x00", "IIRO", "IIRS", "MMOR": // the last ones: Panasonic and Olympus
 		return true
 	}
 	return false

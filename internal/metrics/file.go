@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// ErrForeign says that a file has other content.
+// ErrForeign means that a file has other content.
 var ErrForeign = errors.New("the file exists and contains no metrics of assetferry")
 
 // Check returns an error if the file cannot be written: it has other content, or its folder does not

@@ -28,7 +28,7 @@ type Run struct {
 	Began, Ended time.Time
 	Exit         int
 	Success      bool
-	Guarded      bool      // a safety check stopped it or a part of it
+	Guarded      bool      // a safety check stopped the run or a part of it
 	LastSuccess  time.Time // of this or an earlier run; zero: unknown
 
 	Plan  *Plan  // nil: the run ended before it had a plan
@@ -44,7 +44,7 @@ type Plan struct {
 // Known counts objects in the state database.
 type Known struct {
 	Objects int64 // with assets at the destination
-	Orphans int64 // of these, deleted at the source
+	Orphans int64 // those that were deleted at the source
 	Failing int64 // failed in their last run
 }
 

@@ -62,8 +62,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestPrometheusReadsIt has Prometheus' own code read what is written, and judge the
-// names.
+// TestPrometheusReadsIt verifies that the parser of Prometheus accepts the file and the names.
 func TestPrometheusReadsIt(t *testing.T) {
 	for name, run := range runs() {
 		problems, err := promlint.New(bytes.NewReader(run.encode())).Lint()
@@ -76,7 +75,7 @@ func TestPrometheusReadsIt(t *testing.T) {
 	}
 }
 
-// TestFormer has the next run know the labels and the last success of this one.
+// TestFormer verifies that the next run reads the labels and the last success of this one.
 func TestFormer(t *testing.T) {
 	for name, run := range runs() {
 		path := filepath.Join(t.TempDir(), "a.prom")
@@ -131,7 +130,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestCheck replaces nothing that is not ours.
+// TestCheck verifies that a file with other content is not replaced.
 func TestCheck(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {

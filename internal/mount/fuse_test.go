@@ -16,8 +16,8 @@ import (
 	"assetferry/state/ownership"
 )
 
-// serve answers what the kernel asks of a file system in user space that has nothing but an
-// empty folder, until that is unmounted. See fuse(4).
+// serve answers the requests of the kernel to a file system in user space with an empty root
+// folder, until it is unmounted. See fuse(4).
 func serve(dev int) error {
 	const (
 		lookup, forget, getattr, statfs, initialize, destroy = 1, 2, 3, 17, 26, 38
@@ -92,8 +92,8 @@ func mounted(t *testing.T, kind, source string) (dir string) {
 	return dir
 }
 
-// The kernel says of a real mount what the list expects, and a state database is not written
-// there.
+// TestRealMount verifies that the kernel reports a real mount with the expected type, and that no
+// state database is written there.
 func TestRealMount(t *testing.T) {
 	for _, c := range []struct{ kind, source, want string }{
 		{"fuse.sshfs", "me@server:/home/me", "fuse.sshfs"},

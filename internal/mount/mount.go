@@ -1,12 +1,11 @@
-// Package mount knows which folders another machine serves. SQLite keeps its write-ahead
-// log in memory that processes share, which only works within one kernel, and locks on such
-// a file system hold on one machine or not at all: two processes would both believe that
-// they are alone.
+// Package mount detects network file systems. SQLite keeps the index of its write-ahead log in
+// memory that processes share, which works only within one kernel. Locks on a network file system
+// may be limited to one machine, or have no effect. Two processes could then write at the same
+// time.
 //
-// A file system in user space (FUSE) is one that a program serves, and may be anything. It is
-// taken for a network file system if its type is one of those known to be, or if its source
-// names another machine. One that nobody knows is taken for a local one: what is refused
-// should be refused for a reason.
+// A file system in user space (FUSE) is implemented by a program. It counts as a network file
+// system if its type is known as one, or if its source names another machine. Unknown types count
+// as local, so that no folder is refused without a reason.
 package mount
 
 import (
@@ -16,11 +15,11 @@ import (
 	"strings"
 )
 
-// Network is the type of the network file system that a path is on, or would be if it is
-// not there yet; "" for a local one, and where that is not known.
+// Network returns the type of the network file system that contains a path, or would contain it if
+// it does not exist. It returns "" if the file system is local or unknown.
 func Network(path string) (kind string, err error) { return network(nearest(path)) }
 
-// nearest is a path, or the first folder above it that is there.
+// nearest returns the path if it exists, otherwise the first parent folder that exists.
 func nearest(path string) string {
 	for {
 		if _, err := os.Stat(path); err == nil || path == filepath.Dir(path) {
@@ -30,8 +29,8 @@ func nearest(path string) string {
 	}
 }
 
-// networkTypes are types of mounts that another machine serves, as /proc/self/mountinfo
-// names them: those in user space, and those whose number tells no more.
+// networkTypes lists types of network file systems in the form of /proc/self/mountinfo. It needs
+// the FUSE types, and those that statfs does not distinguish.
 var networkTypes = []string{
 	"9p", "afs", "beegfs", "ceph", "cifs", "coda", "fakeowner", "gfs2", "gpfs", "lustre", "ncpfs", "nfs", "nfs4", "ocfs2",
 	"prl_fs", "smb3", "smbfs", "vboxsf", "virtiofs", "vmhgfs", "webdav", "afpfs",
@@ -41,7 +40,7 @@ var networkTypes = []string{
 	"fuse.rclone", "fuse.s3fs", "fuse.seaweedfs", "fuse.smbnetfs", "fuse.sshfs", "fuse.vmhgfs-fuse",
 }
 
-// isNetwork judges a mount by its type and its source.
+// isNetwork reports whether a mount of this type and source is a network file system.
 func isNetwork(kind, source string) bool {
 	if slices.Contains(networkTypes, kind) {
 		return true

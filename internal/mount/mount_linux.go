@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// served are the numbers that statfs gives for file systems of other machines, and of the
+// served contains the numbers that statfs returns for network file systems, and for those of the
 // host of a virtual machine.
 var served = map[uint32]string{
 	0x6969: "nfs", 0x517b: "smbfs", 0xff534d42: "cifs", 0xfe534d42: "smb3", 0x01021997: "9p", 0x00c36400: "ceph",
@@ -48,8 +48,8 @@ func network(path string) (string, error) {
 	return "", nil
 }
 
-// findMount gives the type and the source of the mount of a device. See proc(5): the
-// device is the third word, and the two come after a lone dash.
+// findMount returns the type and the source of the mount of a device. See proc(5): the device is
+// the third field, and the two follow a single dash.
 func findMount(mountinfo io.Reader, major, minor uint32) (kind, source string) {
 	device := unixDevice(major, minor)
 	for lines := bufio.NewScanner(mountinfo); lines.Scan(); {

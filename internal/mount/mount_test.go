@@ -22,7 +22,7 @@ func TestIsNetwork(t *testing.T) {
 	}
 }
 
-// Where tests run is a local disk, also for what is not there yet.
+// TestLocal verifies that the temporary folder is local, also for a path that does not exist.
 func TestLocal(t *testing.T) {
 	dir := t.TempDir()
 	for _, path := range []string{dir, dir + "/not/there/yet.db"} {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The numbers of the kernel are those of its own header.
+// TestServed compares the numbers with those in the header of the kernel.
 func TestServed(t *testing.T) {
 	for number, want := range map[uint32]string{
 		unix.NFS_SUPER_MAGIC: "nfs", unix.SMB_SUPER_MAGIC: "smbfs", unix.CIFS_SUPER_MAGIC: "cifs", unix.SMB2_SUPER_MAGIC: "smb3", unix.V9FS_MAGIC: "9p",

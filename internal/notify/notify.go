@@ -85,7 +85,7 @@ const (
 	pause = time.Second
 	// patience is the time limit for all notifications at the end of a run.
 	patience = 15 * time.Second
-	// lateStart is the part of it for a start that is not sent yet.
+	// lateStart is the part of it for a start notification that is not sent yet.
 	lateStart = 4 * time.Second
 )
 
@@ -95,7 +95,7 @@ type Options struct {
 	TLS       *tls.Config // nil: the defaults of the system
 	AllowHTTP bool        // allow plain HTTP to other hosts
 	UserAgent string
-	Redact    func(string) string // removes secrets from what is sent; nil changes nothing
+	Redact    func(string) string // removes secrets from the text; nil changes nothing
 }
 
 // A Notifier sends the notifications of one run.
@@ -114,7 +114,7 @@ type hook struct {
 	err    error              // of the start; read once sent is closed
 }
 
-// New returns a notifier. It sends nothing yet.
+// New returns a notifier. It does not send anything yet.
 func New(o Options) (*Notifier, error) {
 	n := &Notifier{userAgent: o.UserAgent, redact: o.Redact, client: &http.Client{
 		CheckRedirect: outbound.FollowRedirects(maxRedirects, stayAtHost),

@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// secret is in every URL of these tests, and must be in no error.
+// secret is a part of every URL in these tests, and must not occur in errors.
 const secret = "T0000-hush"
 
 func target(t *testing.T, text string) Target {
@@ -161,7 +161,7 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
-// Notifications of an interrupted run are sent.
+// TestOutlivesInterrupt verifies that the notification about an interrupted run is sent.
 func TestOutlivesInterrupt(t *testing.T) {
 	h := &receiver{}
 	n := newNotifier(t, Options{Targets: []Target{target(t, "https://hooks.example.com/"+secret)}})

@@ -17,8 +17,8 @@ import (
 	"strconv"
 )
 
-// A Kind is the origin of an old URL. If two objects have the same one, the kind that comes first
-// here wins.
+// A Kind is the source of an old URL. If several objects have the same URL, the first kind in this
+// list counts.
 type Kind string
 
 // The kinds.

@@ -97,7 +97,7 @@ func TestFind(t *testing.T) {
 		"https://cdn.example/copy-100.jpg?v=1":      "variant doc.pdf 100 /file",
 		"/r?f=dir%2Fphoto.jpg&w=90":                 "variant dir/photo.jpg 90 /images/100.webp",
 		"https://cms.example/?id=7":                 "given doc.pdf 0 /file",
-		"https://cdn.example/doc.pdf":               "current doc.pdf 0 /file", // goes before what was given
+		"https://cdn.example/doc.pdf":               "current doc.pdf 0 /file", // has precedence over a given URL
 		"https://cdn.example/gone.pdf":              "given doc.pdf 0 /file",
 		"https://cdn.example/x/y.jpg":               "current x/y.jpg 0 /file", // and before a former key by another rule
 		"https://cdn.example/private/x.jpg":         "current private/x.jpg 0 /file private",

@@ -75,8 +75,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// FuzzOld holds that the old URL is one that browsers send as it is, and servers
-// decode to the key.
+// FuzzOld verifies that browsers send an old URL unchanged, and that servers decode it to the key.
 func FuzzOld(f *testing.F) {
 	for _, key := range oldurltest.Hostile() {
 		f.Add(key)
@@ -96,5 +95,5 @@ func FuzzOld(f *testing.F) {
 	})
 }
 
-// urlOf is the old URL of an object by a prefix, without a template.
+// urlOf returns the old URL of an object from a prefix, without a template.
 func urlOf(p Prefix, key string) string { return cmp.Or(p.text, "/") + escapePath(key) }

@@ -198,9 +198,8 @@ func TestPresentable(t *testing.T) {
 	}
 }
 
-// FuzzTemplate holds that the key of an object is among those that its URL is read as,
-// that no URL is built that browsers would change, and that whatever is read builds
-// the URL again.
+// FuzzTemplate verifies that the possible keys of the URL of an object include its key, that
+// browsers send the URL unchanged, and that each possible key gives the same URL.
 func FuzzTemplate(f *testing.F) {
 	for n, key := range oldurltest.Hostile() {
 		f.Add(key, uint8(n), uint16(n))

@@ -54,7 +54,7 @@ func NewMeter(in io.Reader, weight Weight) *Meter {
 	return &Meter{in: in, weight: weight, value: maxValue}
 }
 
-// Whole allows a response of one value with at most so many bytes.
+// Whole allows a response with one value of at most a number of bytes.
 func (m *Meter) Whole(most int64) *Meter {
 	m.value = most
 	return m

@@ -30,7 +30,8 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
-// Behind a proxy nobody looks at what names lead to, so what is no name must not pass for one.
+// TestHostsThatAreAddresses verifies that an IP address in an unusual spelling is not taken for a
+// host name. Behind a proxy no other check would follow, because the proxy resolves host names.
 func TestHostsThatAreAddresses(t *testing.T) {
 	for text := range strings.FieldsSeq("127.0.0.1. 10.0.0.1. LOCALHOST. localhost a.localhost １２７.０.０.１ 127。0。0。1 ⓛocalhost") {
 		if (outbound.Networks{}).CheckHost(text) == nil || (outbound.Networks{Private: true}).CheckHost(text) != nil {

@@ -22,7 +22,7 @@ func TestParseBase(t *testing.T) {
 	for _, c := range []struct {
 		raw       string
 		allowHTTP bool
-		want      string // the origin; else what the error says
+		want      string // the origin, or a part of the error
 		ok        bool
 	}{
 		{"https://Example.com/", false, "https://example.com:443", true},

@@ -15,10 +15,10 @@ var ErrDowngrade = errors.New("leads from https to plain HTTP")
 // ErrRedirects means that there are too many redirects.
 var ErrRedirects = errors.New("too many redirects")
 
-// FollowRedirects returns the CheckRedirect of an http.Client. The client follows at most so many
-// redirects, none from https to plain HTTP, and none that a check refuses.
+// FollowRedirects returns the CheckRedirect of an http.Client. The client follows a limited number
+// of redirects, none from https to plain HTTP, and none that a check refuses.
 //
-// Every http.Client of this program that follows redirects has it, because net/http sends the
+// Every http.Client of this program that follows redirects uses it, because net/http sends the
 // redirected URL as Referer. The URL of a private file or of a webhook may contain a secret.
 func FollowRedirects(most int, checks ...func(next *http.Request, via []*http.Request) error) func(*http.Request, []*http.Request) error {
 	return func(next *http.Request, via []*http.Request) error {

@@ -124,7 +124,7 @@ func firstFrame(content []byte) []byte {
 func still(frame []byte) []byte {
 	const hasAlpha = 0x10
 	chunks := frame[frameHead:]
-	if bytes.HasPrefix(chunks, []byte("ALPH")) { // only allowed in a file that says how large it is
+	if bytes.HasPrefix(chunks, []byte("ALPH")) { // only allowed in a file with a header of its size
 		size := frame[6:12]
 		chunks = append(append([]byte("VP8X\x0a\x00\x00\x00"), hasAlpha, 0, 0, 0, size[0], size[1], size[2], size[3], size[4], size[5]), chunks...)
 	}

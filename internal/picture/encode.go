@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	drawingBytes = 1 << 20 // of a PNG, above which a JPEG is made even of a drawing
-	leastSide    = 64      // in pixels; models see nothing in less
+	drawingBytes = 1 << 20 // size of a PNG above which even a drawing becomes a JPEG
+	leastSide    = 64      // in pixels; models recognize nothing in smaller images
 )
 
 // encode returns an image as a file within the limits. It reduces the quality first, and then the

@@ -47,7 +47,7 @@ func rotate(m image.Image, orientation int) image.Image {
 	}
 	b := m.Bounds()
 	w, h := float64(b.Dx()), float64(b.Dy())
-	to := [...]f64.Aff3{ // where a point of what is stored is seen
+	to := [...]f64.Aff3{ // from stored to displayed coordinates
 		2: {-1, 0, w, 0, 1, 0},
 		3: {-1, 0, w, 0, -1, h},
 		4: {1, 0, 0, 0, -1, h},

@@ -25,7 +25,7 @@ import (
 	"assetferry/internal/metadata/imagetest"
 )
 
-// corners is a picture whose quarters are red, green (right), blue (below) and white.
+// corners returns an image whose quarters are red, green (right), blue (below) and white.
 func corners(width, height int) *image.NRGBA {
 	m := image.NewNRGBA(image.Rect(0, 0, width, height))
 	for y := range height {
@@ -45,7 +45,7 @@ func corners(width, height int) *image.NRGBA {
 	return m
 }
 
-// seen names the colours of the quarters of a picture: top left, top right, below.
+// seen returns the colours of the quarters of an image: top left, top right, below.
 func seen(m image.Image) string {
 	b := m.Bounds()
 	name := func(x, y int) string {
@@ -100,13 +100,13 @@ func files(t testing.TB, m image.Image) map[string][]byte {
 	}
 }
 
-// animated shows a picture, then it again, as part of something larger.
+// animated returns an animated WebP that repeats an image.
 func animated(t testing.TB, m image.Image) []byte {
 	still := written(t, func(w io.Writer) error { return nativewebp.Encode(w, m, nil) })
 	return animation(m.Bounds().Size(), chunk(still, "VP8L"))
 }
 
-// animation is one whose frames are all the same, of a size.
+// animation returns an animated WebP that repeats a frame.
 func animation(size image.Point, frame []byte) []byte {
 	const animated = 0x02
 	place := slices.Concat(make([]byte, 6), int24(size.X-1), int24(size.Y-1), int24(100), []byte{0})
@@ -114,7 +114,7 @@ func animation(size image.Point, frame []byte) []byte {
 	return webpOf(size.Mul(2), animated, imagetest.RIFF("ANIM", make([]byte, 6)), frame, frame)
 }
 
-// webpOf is an extended WebP.
+// webpOf returns an extended WebP.
 func webpOf(size image.Point, flags byte, chunks ...[]byte) []byte {
 	head := slices.Concat([]byte{flags, 0, 0, 0}, int24(size.X-1), int24(size.Y-1))
 	return imagetest.RIFF("RIFF", slices.Concat([]byte("WEBP"), imagetest.RIFF("VP8X", head), slices.Concat(chunks...)))
@@ -122,7 +122,7 @@ func webpOf(size image.Point, flags byte, chunks ...[]byte) []byte {
 
 func int24(n int) []byte { return []byte{byte(n), byte(n >> 8), byte(n >> 16)} }
 
-// chunk takes the last chunk from a simple WebP.
+// chunk returns the last chunk of a simple WebP.
 func chunk(webp []byte, name string) []byte { return webp[bytes.Index(webp, []byte(name)):] }
 
 func decoded(t testing.TB, p Picture) image.Image {
@@ -155,7 +155,7 @@ func TestFitReadsAnimationsWithOpacity(t *testing.T) {
 	m := corners(60, 40)
 	lossy := written(t, func(w io.Writer) error { return webp.Encode(w, m, webp.DefaultOptions()) })
 	opacity := bytes.Repeat([]byte{255}, 1+60*40)
-	clear(opacity[:1+60*20]) // as it is, and none in the upper half
+	clear(opacity[:1+60*20]) // uncompressed, the upper half transparent
 	p, err := Fit(t.Context(), animation(m.Rect.Size(), slices.Concat(imagetest.RIFF("ALPH", opacity), chunk(lossy, "VP8 "))), Limits{})
 	if err != nil {
 		t.Fatal(err)
@@ -165,11 +165,11 @@ func TestFitReadsAnimationsWithOpacity(t *testing.T) {
 	}
 }
 
-// orientated is a file with an orientation in its EXIF. What a decoder needs of it is that
-// of an encoder, and the EXIF is put where the format has it.
+// orientated returns a file with an orientation in its EXIF. The image comes from an encoder, and
+// the EXIF is inserted where the format expects it.
 func orientated(t testing.TB, format string, m image.Image, orientation byte) []byte {
 	exif := imagetest.TIFF(binary.BigEndian, false, []imagetest.Entry{{Tag: 0x0112, Kind: 3, Value: []byte{0, orientation}}})
-	binary.BigEndian.PutUint32(exif[8+2+4:], 1) // one number of two bytes
+	binary.BigEndian.PutUint32(exif[8+2+4:], 1) // the count: one value of two bytes
 	file := files(t, m)[format]
 	switch format {
 	case "jpeg":
@@ -190,7 +190,7 @@ func TestFitRotatesAsEXIFSays(t *testing.T) {
 		0: "RGBW", 1: "RGBW", 2: "GRWB", 3: "WBGR", 4: "BWRG", 5: "RBGW", 6: "BRWG", 7: "WGBR", 8: "GWRB", 9: "RGBW",
 	} {
 		for _, format := range []string{"jpeg", "png", "webp"} {
-			for _, side := range []int{1000, 30} { // as it is, and made smaller
+			for _, side := range []int{1000, 30} { // original size, and reduced
 				p, err := Fit(t.Context(), orientated(t, format, corners(60, 40), orientation), Limits{Side: side})
 				if err != nil {
 					t.Errorf("%d in %s: %v", orientation, format, err)
@@ -268,7 +268,7 @@ func TestFitLeavesNothingOfTheOriginalBehind(t *testing.T) {
 	}
 }
 
-// noise is a picture that no format compresses well.
+// noise returns an image that no format compresses well.
 func noise(width, height int, opaque bool) *image.NRGBA {
 	m := image.NewNRGBA(image.Rect(0, 0, width, height))
 	random := rand.New(rand.NewPCG(1, 2))
@@ -288,7 +288,7 @@ func TestFitChoosesTheFormat(t *testing.T) {
 		m     image.Image
 		types []string
 		want  string
-		shows string // at the top left
+		shows string // the colour at the top left
 	}{
 		"photo":                  {corners(60, 40), nil, JPEG, "R"},
 		"photo, only PNG":        {corners(60, 40), []string{PNG}, PNG, "R"},

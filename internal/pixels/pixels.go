@@ -73,7 +73,7 @@ func Cost(file io.ReaderAt, fileSize int64, width, height int) int64 {
 // bytesPerPixel returns the maximum number of bytes that the decoder of a format uses for a pixel.
 func bytesPerPixel(file io.ReaderAt, fileSize int64) int64 {
 	head := make([]byte, 32)
-	n, _ := file.ReadAt(head, 0) // what is missing is zero
+	n, _ := file.ReadAt(head, 0) // missing bytes are zero
 	switch {
 	case bytes.HasPrefix(head[:n], []byte("\xff\xd8")):
 		return ofJPEG(file, fileSize)
@@ -139,7 +139,7 @@ func ofWebP(head []byte) int64 {
 	case string(head[chunkAt:chunkAt+4]) == "VP8 ":
 		return 2
 	case string(head[chunkAt:chunkAt+4]) == "VP8X" && head[flagsAt]&animated != 0:
-		return 16 // a canvas, the frame, and what it is decoded from
+		return 16 // the canvas, the frame, and the decoder's input
 	}
 	return 12 // without loss: pixels, and the tables that they refer to
 }
@@ -166,7 +166,7 @@ func ofJPEG(file io.ReaderAt, fileSize int64) int64 {
 			continue
 		case marker >= 0xc0 && marker <= 0xc2:
 			return ofFrame(marker == 0xc2, head[9:], isRGB(file, fileSize, head[9:]))
-		case !hasLength(marker): // the decoder may go on where we would not
+		case !hasLength(marker): // the decoder may continue here
 			return most
 		}
 		at += 2 + int64(binary.BigEndian.Uint16(head[2:]))
@@ -192,7 +192,7 @@ func ofFrame(progressive bool, components []byte, rgb bool) int64 {
 	}
 	switch {
 	case count == 4:
-		perPixel += 4 + 4 // made into another model
+		perPixel += 4 + 4 // converted to another colour model
 	case count == 3 && rgb:
 		perPixel += 4
 	}

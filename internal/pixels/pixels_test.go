@@ -61,7 +61,7 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// TestHold has images wait for each other, and refuses what would never fit.
+// TestHold verifies that images wait for each other, and that an image beyond the limit is refused.
 func TestHold(t *testing.T) {
 	if _, err := Hold(t.Context(), MemoryLimit+1); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("got %v", err)

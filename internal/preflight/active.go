@@ -14,7 +14,7 @@ const (
 // activityOrder is the order of findings.
 var activityOrder = []activity{page, drawing, macros, program}
 
-// activeSVG is the finding of a Survey for every SVG file, and of a Probe for those with scripts.
+// activeSVG is the code of the finding about SVG files. A Probe limits it to files with scripts.
 const activeSVG = "active_svg"
 
 const decidesActive = "use --exclude or a private category, or leave them public if you trust the content owner"

@@ -95,7 +95,7 @@ func object(i *state.Item) sources.Object {
 	return i.Object
 }
 
-// digest reads all of an object.
+// checksum reads an object completely and returns its SHA-256.
 func checksum(ctx context.Context, source sources.Source, o sources.Object) ([]byte, error) {
 	r, err := source.Open(ctx, o, 0)
 	if err != nil {

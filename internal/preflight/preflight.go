@@ -1,8 +1,8 @@
-// Package preflight finds what people should know about a plan before it is carried out: objects
+// Package preflight finds facts about a plan that people should know before they apply it: objects
 // that are not uploaded, public files, and files that may run code.
 //
-// A Survey reads the items of a plan once, in key order. It keeps sums and a few examples, not
-// the items, so that its memory does not grow with the plan.
+// It reads the items of a plan once, in key order. It keeps sums and a few examples, not the items,
+// so that its memory does not grow with the plan.
 package preflight
 
 import (
@@ -34,7 +34,7 @@ func (s Severity) rank() int { return slices.Index([]Severity{Stop, Loss, Warnin
 type Finding struct {
 	ID       string // stable, for programs
 	Severity Severity
-	Unit     string // the counted thing: "object", "folder", "group" or "name"
+	Unit     string // the counted unit: "object", "folder", "group" or "name"
 	Title    string
 	Objects  int64 // the number of units
 	Bytes    int64

@@ -19,12 +19,12 @@ func categories() map[string]state.Category {
 	}
 }
 
-// sent is an item that would be sent to a category.
+// sent returns an item to upload to a category.
 func sent(key, category string, size int64) state.Item {
 	return state.Item{Object: sources.Object{Key: sources.Key(key), Size: size}, Action: state.Create, State: state.ItemPlanned, Reason: string(migrate.ReasonNew), Category: category}
 }
 
-// left is an item that would not arrive.
+// left returns an item that is not uploaded.
 func left(key string, why migrate.Reason, size int64) state.Item {
 	return state.Item{Object: sources.Object{Key: sources.Key(key), Size: size}, Action: state.Skip, State: state.ItemSkipped, Reason: string(why)}
 }
@@ -43,8 +43,8 @@ func TestFindings(t *testing.T) {
 		name    string
 		options Options
 		items   []state.Item
-		want    Finding // without its title and remedy
-		title   string  // a part of it
+		want    Finding // without title and remedy
+		title   string  // a part of the title
 	}{
 		{name: "extensions that stop the plan", options: Options{Blocks: true},
 			items: []state.Item{left("README", migrate.ReasonUnsupportedType, 7), left("a.XYZ", migrate.ReasonUnsupportedType, 2), left("b.d/c.xyz", migrate.ReasonUnsupportedType, 2)},
@@ -128,7 +128,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// What is not sent says nothing about what would be sent.
+// TestNothingFound verifies that items which are not uploaded cause no findings about uploads.
 func TestNothingFound(t *testing.T) {
 	o := Options{Categories: categories()}
 	for _, i := range []state.Item{
@@ -143,7 +143,7 @@ func TestNothingFound(t *testing.T) {
 	}
 }
 
-// The most severe comes first, whatever comes first in the source.
+// TestOrder verifies that findings are ordered by severity, whatever their order in the source.
 func TestOrder(t *testing.T) {
 	all := collect(Options{Categories: categories(), Blocks: true},
 		sent("a/1", "p", 0), sent("a/2", "f", 1), left("b", migrate.ReasonTooLarge, 1), left("c", migrate.ReasonUnsupportedType, 1))
@@ -157,7 +157,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// Of many, a few are named, and what is counted stays right.
+// TestBounded verifies that a finding about many objects lists only a few, and that its counts are
+// exact.
 func TestBounded(t *testing.T) {
 	var items []state.Item
 	for n := range 3 * manyParts {
@@ -192,7 +193,7 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// Reasons with a finding are left out of the table of a plan.
+// TestCovers verifies which reasons have a finding. The table of a plan omits these.
 func TestCovers(t *testing.T) {
 	for reason, want := range map[migrate.Reason]bool{migrate.ReasonNew: false, migrate.ReasonTooLarge: true, migrate.ReasonRenamed: true, migrate.ReasonSystemFile: false} {
 		if got := Covers(string(reason)); got != want {
@@ -201,7 +202,7 @@ func TestCovers(t *testing.T) {
 	}
 }
 
-// The memory that a collector takes does not grow with the number of objects.
+// BenchmarkCollector shows that the memory of a collector does not grow with the number of objects.
 func BenchmarkCollector(b *testing.B) {
 	const objects = 1_000_000
 	items := make([]state.Item, objects)

@@ -198,7 +198,7 @@ func (p *Probe) note(g *glance) {
 	}
 }
 
-// wholes reads to the end the objects that begin alike.
+// wholes reads objects completely if their beginnings are equal.
 func (p *Probe) wholes(ctx context.Context, run int64) error {
 	if err := p.Store.KeepIdentical(ctx, run); err != nil {
 		return err

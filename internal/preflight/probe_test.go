@@ -31,7 +31,7 @@ func must(tb testing.TB, err error) {
 	}
 }
 
-// A scene is a source and a journal with a plan of all that is in it.
+// A scene is a source and a state database with a plan of all its objects.
 type scene struct {
 	testing.TB
 	memory.Source
@@ -52,7 +52,7 @@ func newScene(tb testing.TB) *scene {
 	return &scene{TB: tb, store: store, run: run}
 }
 
-// put plans to send an object.
+// put adds an object to the source and plans its upload.
 func (s *scene) put(key string, content []byte) {
 	o := s.Put(sources.Key(key), content)
 	i := sent(key, "f", o.Size)
@@ -67,7 +67,7 @@ func (s *scene) plan() {
 	must(s, s.store.Decided(s.Context(), s.run.Num, s.items))
 }
 
-// probe looks into the objects of a source, which is that of the scene in some guise.
+// probe examines the objects of a source, which wraps that of the scene.
 func (s *scene) probe(source sources.Source) (found []Finding, objects, bytes int64) {
 	s.Helper()
 	p := NewProbe(source, s.store, 0.01) // of 100 x 100
@@ -98,7 +98,7 @@ func TestProbe(t *testing.T) {
 	other := append(bytes.Clone(long[:len(long)-1]), 'x')
 	contents := map[string][]byte{
 		"a/large.jpg": encoded(t, 101, 100, asJPEG), "a/right.jpg": encoded(t, 100, 100, asJPEG),
-		"a/far.tif": encoded(t, 400, 300, asTIFF), // its size is at its end
+		"a/far.tif": encoded(t, 400, 300, asTIFF), // its size is at the end of the file
 		"a/cut.jpg": encoded(t, 10, 10, asJPEG)[:20], "a/none.png": []byte("no image at all"),
 		"a/png.jpg": encoded(t, 10, 10, png.Encode), "a/page.mp4": []byte("<!doctype html><title>404</title>"),
 		"a/live.svg": []byte(`<svg><script/></svg>`), "a/still.svg": []byte(`<svg><path/></svg>`),
@@ -144,7 +144,8 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// What cannot be read is a finding, wherever reading ends, and equals nothing.
+// TestProbeUnreadable verifies that an object which cannot be read to its end is a finding, and
+// that it is identical to no other object.
 func TestProbeUnreadable(t *testing.T) {
 	s := newScene(t)
 	long := bytes.Repeat([]byte("long"), 50_000)
@@ -188,7 +189,7 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errors.New("the disk is broken") }
 
-// An interrupt ends a probe with its cause.
+// TestProbeInterrupted verifies that an interrupted probe returns the cause.
 func TestProbeInterrupted(t *testing.T) {
 	s := newScene(t)
 	for n := range 100 {
@@ -214,19 +215,20 @@ func TestProbeInterrupted(t *testing.T) {
 	}
 }
 
-// Only what would be sent is looked into.
+// TestProbeReadsNoMore verifies that only objects to upload are examined.
 func TestProbeReadsNoMore(t *testing.T) {
 	s := newScene(t)
 	s.put("photo.jpg", []byte("not an image"))
 	s.items[0].Action, s.items[0].State, s.items[0].Reason = state.Skip, state.ItemSkipped, string(migrate.ReasonExcluded)
 	s.plan()
-	found, objects, size := s.probe(nil) // there is nothing to be read from
+	found, objects, size := s.probe(nil) // without a source
 	if len(found) != 0 || objects != 0 || size != 0 {
 		t.Errorf("found %v in %d objects of %d bytes", found, objects, size)
 	}
 }
 
-// Equal tags tell of equal contents without reading any.
+// TestEqualTags verifies that objects with equal version tags are found identical without reading
+// them.
 func TestEqualTags(t *testing.T) {
 	s := newScene(t)
 	for _, key := range []string{"a", "b", "c"} {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// write makes a file with permissions, whatever the umask is.
+// write creates a file with permissions that do not depend on the umask.
 func write(t *testing.T, path, text string, mode os.FileMode) string {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -37,8 +37,8 @@ func modeOf(t *testing.T, path string) os.FileMode {
 	return info.Mode().Perm()
 }
 
-// theirs is a file of another account: given away where that is possible, and one of root
-// otherwise.
+// theirs returns a file of another account. Without the permission to change the owner it is a file
+// of root.
 func theirs(t *testing.T, dir string) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -81,7 +81,8 @@ func TestSharedFolder(t *testing.T) {
 	}
 }
 
-// What is no folder is not one to be closed to others.
+// TestNoFolder verifies that the error for a path that is no folder does not advise to change its
+// permissions.
 func TestNoFolder(t *testing.T) {
 	if _, isRefusal := errors.AsType[*Error](Folder(os.DevNull, "")); isRefusal || Folder(os.DevNull, "") == nil {
 		t.Errorf("got %v", Folder(os.DevNull, ""))
@@ -116,7 +117,7 @@ func TestOpenLog(t *testing.T) {
 	f.Close()
 }
 
-// A log file is not where somebody else had it lead.
+// TestOpenLogRefuses verifies that a log file is not written to a place that another user chose.
 func TestOpenLogRefuses(t *testing.T) {
 	dir := t.TempDir()
 	victim := write(t, filepath.Join(dir, "victim"), "victim", 0o644)

@@ -26,7 +26,7 @@ func refused(t *testing.T, err error, want string) {
 	}
 }
 
-// A folder is good if only its owner and root can rename files in it.
+// TestFolders verifies that a folder is accepted if only its owner and root can rename files in it.
 func TestFolders(t *testing.T) {
 	alice := Account{User: 1000, Group: 1000}
 	for name, c := range map[string]struct {
@@ -68,8 +68,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// Root may read what belongs to any account, if only that one could have written it. Others
-// read their own and what root has written.
+// TestReading verifies that root may read a file of any account if only that account could have
+// written it, and that others may read their own files and those of root.
 func TestReading(t *testing.T) {
 	private := Access{Owner: 1000, Mode: dir | 0o700}
 	for name, c := range map[string]struct {
@@ -84,7 +84,7 @@ func TestReading(t *testing.T) {
 		"by root, in a shared":     {Account{0, 0}, Access{Owner: 1000}, Access{Owner: 1000, Mode: dir | 0o777}, "all accounts"},
 		"by root, open to all":     {Account{0, 0}, Access{Owner: 1000, Mode: 0o666}, private, "is writable by other accounts"},
 		"of root, open to a group": {Account{1000, 1000}, Access{Owner: 0, Mode: 0o664}, Access{Owner: 0, Mode: dir | 0o755}, "is writable by other accounts"},
-		"own, open to all":         {Account{1000, 1000}, Access{Owner: 1000, Mode: 0o666}, private, ""}, // closed
+		"own, open to all":         {Account{1000, 1000}, Access{Owner: 1000, Mode: 0o666}, private, ""}, // repaired
 		"by root, in a third":      {Account{0, 0}, Access{Owner: 1000}, Access{Owner: 1001, Mode: dir | 0o700}, "belongs to account 1001"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -52,7 +52,7 @@ func secureLog(f *os.File, path string) (repaired bool, err error) {
 func (me Account) judgeLog(path string, a, folder Access, known bool) error {
 	switch {
 	case a.Mode&fs.ModeCharDevice != 0:
-		return nil // it stores nothing
+		return nil // such a device stores nothing
 	case !a.Mode.IsRegular():
 		return notALog(path)
 	case !known:

@@ -328,7 +328,7 @@ func probeOdd(t *testing.T, text string, unknown []string) {
 		t.Errorf("named as not measured: %q, want %q", named, unknown)
 	}
 	if len(unknown) > 1 {
-		return // a sandbox decides itself about what is not known
+		return // the sandbox chooses unknown values itself
 	}
 	second := serveBubble(t, sandbox.Options{Profile: measured}).probe(t)
 	round := cmpopts.IgnoreFields(probe.Profile{}, "Processing", "ListingDelay") // as close as the keys above
@@ -441,7 +441,7 @@ func close(key, got, want string) bool {
 	switch {
 	case gerr != nil || werr != nil:
 		return got == want
-	case key == "latency": // its least is what is shown
+	case key == "latency": // its minimum is shown
 		return max(g, int64(100*time.Microsecond)) == w
 	case w > 0 && (key == "processing" || key == "listing_delay"):
 		return g >= w && g < w*3/2

@@ -1,4 +1,4 @@
-// Package profile writes down what probes found out of services: as files, and as rows for people.
+// Package profile writes the measured behaviour of services: as files, and as rows for people.
 package profile
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// A Row is a part of a profile in words: what it is about, and its value.
+// A Row is a part of a profile in words: its name and its value.
 type Row [2]string
 
 // Encode returns a profile as YAML. Its head names the service that the profile is of.
@@ -23,8 +23,8 @@ func Encode(p any, of string) ([]byte, error) {
 	return fmt.Appendf(nil, "# Measured behaviour of %s that its documentation does not specify.\n# assetferry help profile explains each line.\n%s", of, text), nil
 }
 
-// Rows returns rows for people: what has no value is not known, and what could not be measured
-// comes last, with the reason.
+// Rows returns rows for people. A row without a value shows "not known". The properties that could
+// not be measured follow at the end, with the reasons.
 func Rows(rows []Row, unknown map[string]string) []Row {
 	for i, r := range rows {
 		rows[i][1] = cmp.Or(r[1], "not known")

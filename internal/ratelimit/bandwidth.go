@@ -14,7 +14,8 @@ const (
 	// many readers at a low rate each get a piece every few seconds.
 	grants   = 64
 	maxGrant = 64 << 10
-	// slack is the total delay of timers that is made up for. Later timers lose bytes.
+	// slack is the maximum total delay of timers that is compensated. Longer delays reduce the
+	// bandwidth.
 	slack = 100 * time.Millisecond
 )
 

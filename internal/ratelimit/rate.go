@@ -18,7 +18,7 @@ const (
 	// too.
 	slowest  = float64(time.Second) / float64(maxPause)
 	headroom = 4                      // highest rate, in multiples of the goodput, so that a cut has an effect soon
-	catchUp  = 2 * time.Millisecond   // delay of timers that is made up for
+	catchUp  = 2 * time.Millisecond   // compensated delay of timers
 	calm     = 250 * time.Millisecond // time after a cut until earlier requests have ended
 	samples  = 200                    // number of samples after which earlier ones count half
 	recheck  = 30 * time.Second       // time after which refusals at a safe rate are measured again
@@ -82,7 +82,7 @@ func (r *rate) left(now time.Time) time.Duration {
 	return r.next.Sub(now)
 }
 
-// begin counts a request. Delays of timers are made up for.
+// begin counts a request, and compensates the delay of timers.
 func (r *rate) begin(now time.Time) {
 	if r.limit == 0 {
 		return

@@ -1,10 +1,9 @@
-// Package redact strikes secrets out of text that others wrote: a hostile or broken service may
-// repeat the token that it was sent, whole or in pieces.
+// Package redact removes secrets from text that others wrote: a hostile or broken service may
+// repeat the token that it was sent, whole or in parts.
 //
-// A secret is looked for by its runs of eight characters. They are found wherever they stand in a
-// text: with white space or punctuation in between, percent-encoded, escaped as in JSON or HTML,
-// in hexadecimal, and in base64, wherever in the encoded text they begin. What holds no such run
-// stays as it is.
+// It searches for each run of eight characters of a secret. It finds a run with white space or
+// punctuation in between, percent-encoded, escaped as in JSON or HTML, in hexadecimal, and in
+// base64 at any offset. Text without such a run is unchanged.
 package redact
 
 import (
@@ -17,19 +16,19 @@ import (
 )
 
 const (
-	// Mark stands in the place of a secret.
+	// Mark replaces a secret.
 	Mark = "[redacted]"
 
-	run      = 8  // characters of a secret that are never shown in a row
-	shortest = 6  // shorter secrets are words such as "admin", which cannot be struck out of all text
-	words    = 24 // characters of a secret in a row that are no words of a text, even if they look like some
+	run      = 8  // consecutive characters of a secret that are never shown
+	shortest = 6  // shorter secrets are words such as "admin", which many texts contain
+	words    = 24 // consecutive characters of a secret that are always removed, even if they look like words
 
 	maxKeys   = 256
-	maxTokens = 32 // that are remembered; each lives for an hour at the most, and there are several at a time
+	maxTokens = 32 // tokens to remember; a token is valid for at most an hour, and several are valid at a time
 )
 
-// A Redactor strikes secrets out of text. Its methods may be called from several goroutines at
-// once. The nil Redactor knows no secrets.
+// A Redactor removes secrets from text. Several goroutines may call its methods. A nil Redactor
+// knows no secrets.
 type Redactor struct {
 	mu     sync.Mutex
 	keys   []string
@@ -38,7 +37,7 @@ type Redactor struct {
 	current atomic.Pointer[index]
 }
 
-// New returns a redactor of keys.
+// New returns a Redactor for keys, see Key.
 func New(keys ...string) *Redactor {
 	r := &Redactor{}
 	for _, key := range keys {
@@ -47,16 +46,17 @@ func New(keys ...string) *Redactor {
 	return r
 }
 
-// Key has a secret struck out that people may have chosen, such as an access key or a password.
-// What looks like words in it may be in any text, and is struck out with more of the secret only.
+// Key adds a secret that a person may have chosen, such as an access key or a password. Parts of it
+// that look like words occur in many texts, so they are removed only together with more of the
+// secret.
 func (r *Redactor) Key(secret string) {
 	if r != nil {
 		r.learn(&r.keys, secret, maxKeys)
 	}
 }
 
-// Token has a secret struck out that is replaced from time to time. It is random, so all runs of
-// it count. The last few are remembered.
+// Token adds a secret that is replaced regularly. It is random, so all its runs are removed. Only
+// the last tokens are remembered.
 func (r *Redactor) Token(secret string) {
 	if r != nil {
 		r.learn(&r.tokens, secret, maxTokens)
@@ -90,7 +90,7 @@ func (r *Redactor) Text(text string) string {
 	if x == nil {
 		return text
 	}
-	// What looks like an escape need not be one, so a text is read in both ways.
+	// An apparent escape may be plain text, so the text is read in both ways.
 	found, escaped := x.holds(text)
 	if found {
 		text = x.strike(text, false)
@@ -104,26 +104,26 @@ func (r *Redactor) Text(text string) string {
 	return text
 }
 
-// Holds reports whether there is a secret in a text.
+// Holds reports whether a text contains a secret.
 func (r *Redactor) Holds(text string) bool { return r.Text(text) != text }
 
-// An index finds runs of secrets. It does not change.
+// An index finds runs of secrets. It is immutable.
 type index struct {
 	known map[string]bool
-	short []string // that are too short for a run
+	short []string // secrets that are too short for a run
 	kinds [256]kind
 
-	runs   map[uint64]int // each is eight characters; how long a stretch of runs has to be that is struck out
-	filter []uint64       // a bit for what each run is spread to, so that hardly any other text asks the map
+	runs   map[uint64]int // by eight characters, the minimum length of a stretch of runs that is removed
+	filter []uint64       // a Bloom filter, so that nearly all other text needs no lookup in the map
 	shift  uint
 }
 
-// A kind of character says what it means for the search.
+// A kind is the role of a character in the search.
 type kind uint8
 
 const (
-	skipped     kind = iota // stands between the characters of secrets, and in none
-	significant             // is in secrets
+	skipped     kind = iota // occurs between the characters of a secret, but in no secret
+	significant             // occurs in secrets
 	escaping                // may begin an escape
 )
 
@@ -164,11 +164,11 @@ func newIndex(keys, tokens []string) *index {
 	return x
 }
 
-// add takes in all runs of a secret, in each of its spellings.
+// add adds all runs of a secret, in each of its spellings.
 func (x *index) add(secret string, spareWords bool) {
 	for n, spelled := range spellings(secret) {
 		least := run
-		if n == 1 || n == 2 { // in hexadecimal, two digits are a character
+		if n == 1 || n == 2 { // in hexadecimal, two digits encode a character
 			least = 2 * run
 		}
 		if length := x.addReading(walker{index: x, text: spelled}, least, spareWords); n == 0 && length < run {
@@ -180,8 +180,8 @@ func (x *index) add(secret string, spareWords bool) {
 	}
 }
 
-// addReading takes in all runs of what a walker reads, and gives its length. At least so many
-// characters in a row are struck out.
+// addReading adds all runs of the text that a walker reads, and returns the length of that text.
+// least is the minimum number of consecutive characters that is removed.
 func (x *index) addReading(from walker, least int, spareWords bool) (length int) {
 	for w := from; w.next(); {
 		length = w.count
@@ -202,8 +202,8 @@ func (x *index) addReading(from walker, least int, spareWords bool) (length int)
 	return length
 }
 
-// spellings are a secret as it is, in hexadecimal, and in base64 with nothing, one or two bytes
-// before it, each without the characters that its neighbours have a part in.
+// spellings returns a secret as it is, in hexadecimal, and in base64 after zero, one or two other
+// bytes. The base64 omits the characters that also encode neighbouring bytes.
 func spellings(secret string) []string {
 	hexadecimal := hex.EncodeToString([]byte(secret))
 	all := []string{secret, hexadecimal, strings.ToUpper(hexadecimal)}
@@ -215,8 +215,8 @@ func spellings(secret string) []string {
 	return all
 }
 
-// isWord reports whether eight characters look like a part of a name: letters of one case, and
-// what joins words.
+// isWord reports whether eight characters look like a part of a name: letters of one case and
+// characters that join words.
 func isWord(window uint64) bool {
 	lower, upper := false, false
 	for ; window != 0; window >>= 8 {
@@ -238,8 +238,9 @@ func isAlphanumeric(c byte) bool {
 
 func spread(h uint64) uint64 { return h * 0x9E3779B97F4A7C15 }
 
-// holds reports whether there is a run in a text, and whether there may be an escape. It does by itself what a walker does, because
-// nearly all text holds none, and all that is shown comes through here.
+// holds reports whether a text contains a run, and whether it may contain an escape. It repeats the
+// code of a walker because it must be fast: it reads all text that is shown, and nearly all of it
+// has no run.
 func (x *index) holds(text string) (found, escaped bool) {
 	var window uint64
 	for at := 0; at < len(text); {
@@ -265,12 +266,11 @@ func (x *index) holds(text string) (found, escaped bool) {
 	return false, escaped
 }
 
-// strike puts a mark in the place of each stretch of a text that is made of runs. A raw text is
-// read as if it had no escapes.
+// strike replaces each stretch of a text that consists of runs. If raw is true, it ignores escapes.
 func (x *index) strike(text string, raw bool) string {
 	w := walker{index: x, text: text, raw: raw}
 	var b strings.Builder
-	from, begin, end, last := 0, 0, 0, 0 // what is copied so far, and the stretch that is open
+	from, begin, end, last := 0, 0, 0, 0 // the end of the copied text, and the open stretch
 	length, least := 0, 0
 	strike := func() {
 		if length > 0 && length >= least {

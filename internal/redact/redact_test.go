@@ -13,16 +13,16 @@ import (
 	"testing"
 )
 
-// jwt is made up, and has the form of a token.
+// jwt is an invented token in the usual form.
 const jwt = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJhdWQiOiI5ZDFlN2M0MGFiMjVmNjM4YzBkNyIsInN1YiI6ImFzc2V0ZmVycnkifQ.k5Yx-3Qp_Lr8Zt0vWnUe7JdHbMfGsRa1CiXoKq2TyPw"
 
 const accessKey = "Xk3vQ9pLw7ZtR2mNc8HsYb4JdFg6TqAe"
 
-// shows reports whether a text shows eight characters of a secret in a row, whatever white space
-// is between them.
+// shows reports whether a text shows eight consecutive characters of a secret, ignoring white
+// space.
 func shows(text, secret string) string { return showsRow(text, secret, run) }
 
-// showsRow is shows for so many characters in a row.
+// showsRow is shows for a number of consecutive characters.
 func showsRow(text, secret string, length int) string {
 	joined := strings.Join(strings.Fields(text), "")
 	for n := range len(secret) - length + 1 {
@@ -93,7 +93,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// What comes piece by piece is struck out as what comes at once, and shown soon.
+// TestStream verifies that a text in parts is redacted like the whole text, and that only a few
+// bytes are held back.
 func TestStream(t *testing.T) {
 	r := newRedactor()
 	for _, text := range []string{
@@ -143,7 +144,7 @@ func TestTextWithoutSecrets(t *testing.T) {
 	}
 }
 
-// Who chose a key of words does not lose these words in all that is shown.
+// TestWordsInKeys verifies that the words of a key that consists of words stay in other texts.
 func TestWordsInKeys(t *testing.T) {
 	r := New("assetferry-photos-7Qx9Lm2w", "secret")
 	for text, want := range map[string]string{
@@ -160,8 +161,8 @@ func TestWordsInKeys(t *testing.T) {
 	}
 }
 
-// Checksums stay whole, however many tokens there were: eight digits of a token in hexadecimal
-// are in one of some thousands.
+// TestChecksums verifies that checksums stay unchanged, however many tokens are known. Eight
+// hexadecimal digits of a token occur in one of a few thousand checksums.
 func TestChecksums(t *testing.T) {
 	r := New(accessKey)
 	for n := range maxTokens {
@@ -242,7 +243,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// unescaped is a text as the redactor reads it.
+// unescaped returns a text as the redactor reads it.
 func unescaped(text string) string {
 	w := walker{index: newRedactor().current.Load(), text: text}
 	var b strings.Builder

@@ -1,15 +1,15 @@
 package redact
 
 const (
-	// tail is how many characters of a text that is still to go on are held back: what a stretch of
-	// runs takes until it is struck out, and one run more.
+	// tail is the number of characters of an unfinished text that are held back: the maximum length
+	// of a stretch before it is removed, and one run more.
 	tail = words + run
 	// maxHeld is how many bytes are held back at the most.
 	maxHeld = 2 << 10
 )
 
-// A Stream strikes secrets out of a text that comes piece by piece and is shown as it comes. The
-// pieces may be too short to hold a secret, so the last characters wait for the next piece.
+// A Stream removes secrets from a text that arrives in parts and is shown immediately. The parts
+// may be too short to contain a secret, so the last characters wait for the next part.
 type Stream struct {
 	redactor *Redactor
 	held     string
@@ -18,7 +18,7 @@ type Stream struct {
 // Stream returns a stream.
 func (r *Redactor) Stream() *Stream { return &Stream{redactor: r} }
 
-// Add takes a piece, and returns what of the text can be shown.
+// Add adds a part, and returns the text that can be shown.
 func (s *Stream) Add(piece string) (shown string) {
 	s.held += piece
 	if s.redactor == nil {
@@ -30,7 +30,7 @@ func (s *Stream) Add(piece string) (shown string) {
 	}
 	cut := min(x.lastBegins(s.held, false), x.lastBegins(s.held, true))
 	shown = s.redactor.Text(s.held[:cut])
-	if shown+s.redactor.Text(s.held[cut:]) != s.redactor.Text(s.held) { // a secret goes on behind it
+	if shown+s.redactor.Text(s.held[cut:]) != s.redactor.Text(s.held) { // a secret continues after it
 		return ""
 	}
 	s.held = s.held[cut:]
@@ -43,7 +43,7 @@ func (s *Stream) End() (shown string) {
 	return shown
 }
 
-// lastBegins is where the last characters of a text begin that are held back.
+// lastBegins returns the offset of the last characters that are held back.
 func (x *index) lastBegins(text string, raw bool) int {
 	var begins [tail]int
 	w := walker{index: x, text: text, raw: raw}

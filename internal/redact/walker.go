@@ -8,14 +8,14 @@ import (
 // escapes are the characters that begin one.
 const escapes = "%\\&\x1b"
 
-// A walker goes through the significant characters of a text, with escapes undone.
+// A walker iterates over the significant characters of a text, and decodes escapes.
 type walker struct {
 	*index
 	text string
-	raw  bool // what begins escapes is nothing but passed by
+	raw  bool // escapes are not decoded
 
 	at     int      // behind the last character
-	window uint64   // the last eight of them
+	window uint64   // the last eight characters
 	count  int      // so far
 	begins [run]int // where each of the last eight begins
 }
@@ -72,8 +72,8 @@ func percent(text string) (byte, int) {
 	return number(text[at:at+2], 16), at + 2
 }
 
-// backslash reads an escape of JSON. All but \u stand for what is in no secret; a backslash that
-// is escaped itself is left to the next one.
+// backslash reads a JSON escape. Escapes other than \u encode characters that occur in no secret.
+// An escaped backslash is left to the next escape.
 func backslash(text string) (byte, int) {
 	switch {
 	case len(text) >= 6 && text[1] == 'u' && isHex(text[2:6]):
@@ -120,7 +120,7 @@ func isHex(text string) bool {
 	return strings.Trim(text, "0123456789abcdefABCDEF") == ""
 }
 
-// number is a character by its number; 0 if that is not ASCII.
+// number returns the character with a number, or 0 if that is not ASCII.
 func number(text string, base int) byte {
 	n, err := strconv.ParseUint(text, base, 7)
 	if err != nil {

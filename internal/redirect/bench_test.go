@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// BenchmarkWrite measures how many URLs a second are written, of which every third
-// is an image in eleven sizes.
+// BenchmarkWrite measures the number of URLs that are written per second. Every third is an image
+// in eleven sizes.
 func BenchmarkWrite(b *testing.B) {
 	const count = 30_000
 	rows := make([]Row, count)

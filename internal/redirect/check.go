@@ -18,7 +18,7 @@ import (
 type Check struct {
 	Map     *Map
 	Service Service
-	Current func(url string) string // where a URL is now
+	Current func(url string) string // returns the present form of a URL
 	Watch   Observer
 
 	Public, Private int64 // requested

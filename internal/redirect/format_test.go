@@ -83,7 +83,8 @@ func TestUnknownFormat(t *testing.T) {
 	}
 }
 
-// What nginx or Apache would refuse is said, and the rest is written.
+// TestTooLong verifies that rows which nginx or Apache would refuse are reported, and that the rest
+// is written.
 func TestTooLong(t *testing.T) {
 	for _, format := range []string{"nginx", "apache"} {
 		var s PathSummary
@@ -104,7 +105,7 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
-// The sizes that nginx needs follow from the rows.
+// TestSizesForNginx verifies that the sizes for nginx are computed from the rows.
 func TestSizesForNginx(t *testing.T) {
 	var s PathSummary
 	for _, size := range []struct {
@@ -167,8 +168,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestTSVEscapesFormulas holds that no spreadsheet takes a URL for a formula, and that the reader of
-// maps has it back as it was.
+// TestTSVEscapesFormulas verifies that spreadsheets take no URL for a formula, and that the reader
+// of maps returns the original.
 func TestTSVEscapesFormulas(t *testing.T) {
 	var b strings.Builder
 	w, err := New("tsv", &b, nil)

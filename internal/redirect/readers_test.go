@@ -14,7 +14,8 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// FuzzTSV holds that each line has two URLs whatever the service answers, guarded or not.
+// FuzzTSV verifies that each line has two URLs whatever the service answers, with and without
+// escapes for formulas.
 func FuzzTSV(f *testing.F) {
 	for _, key := range oldurltest.Hostile() {
 		f.Add(key, "https://a.example/"+key)
@@ -32,8 +33,8 @@ func FuzzTSV(f *testing.F) {
 	})
 }
 
-// words reads a configuration as nginx does: words, with or without quotes, up to a
-// semicolon or a brace.
+// words parses a configuration like nginx: words, with or without quotes, up to a semicolon or a
+// brace.
 func words(t *testing.T, conf string) (lines [][]string) {
 	t.Helper()
 	var line []string
@@ -56,8 +57,7 @@ func words(t *testing.T, conf string) (lines [][]string) {
 	return lines
 }
 
-// quoted reads a word up to the quote that ends it. What follows must be a blank or a
-// semicolon.
+// quoted reads a word up to its closing quote. A blank or a semicolon must follow.
 func quoted(t *testing.T, s string) (word, rest string) {
 	t.Helper()
 	var b strings.Builder
@@ -81,8 +81,8 @@ func quoted(t *testing.T, s string) (word, rest string) {
 	return "", ""
 }
 
-// FuzzNginx holds that nginx reads from the map what was to be in it, and that no two
-// keys are the same to it.
+// FuzzNginx verifies that nginx reads the intended rows from the map, and that no two keys are
+// equal for nginx.
 func FuzzNginx(f *testing.F) {
 	hostile := oldurltest.Hostile()
 	for n, key := range hostile {
@@ -127,8 +127,8 @@ func matchesOnly(t *testing.T, key, want, other string) bool {
 	return re.MatchString(want) && !re.MatchString(other) && !re.MatchString(want+"\n")
 }
 
-// FuzzApache holds that Apache, which looks for the first blank in a line, finds the
-// key that it makes of the path.
+// FuzzApache verifies that Apache, which splits a line at the first blank, finds the key that it
+// derives from the path.
 func FuzzApache(f *testing.F) {
 	for _, key := range oldurltest.Hostile() {
 		f.Add(key, "https://a.example/"+key)
@@ -150,7 +150,7 @@ func FuzzApache(f *testing.F) {
 	})
 }
 
-// FuzzSQL holds that a text is one to every dialect: with quotes in pairs and without
+// FuzzSQL verifies that a text is a literal in every dialect: quotes are doubled, and there are no
 // backslashes.
 func FuzzSQL(f *testing.F) {
 	for _, key := range oldurltest.Hostile() {
@@ -169,7 +169,7 @@ func FuzzSQL(f *testing.F) {
 	})
 }
 
-// SQLite reads the statements, more than one batch of them.
+// TestSQL verifies that SQLite accepts the statements, in more than one batch.
 func TestSQL(t *testing.T) {
 	want := map[string]string{}
 	var rows []Row

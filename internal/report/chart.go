@@ -34,7 +34,7 @@ type barRow struct {
 const (
 	barPitch     = 26 // pixels from one bar to the next
 	barThickness = 16
-	labelColumns = 16 // fit beside the bars
+	labelColumns = 16 // the space next to the bars
 	fullColumns  = 80 // of the tooltip
 )
 

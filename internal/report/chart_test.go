@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// draw renders a chart and fails unless it is well-formed; it gives back its text.
+// draw renders a chart, fails unless it is well-formed, and returns it with its text.
 func draw(t rapid.TB, form string, chart any) (svg string, text []string) {
 	t.Helper()
 	var b bytes.Buffer
@@ -71,7 +71,7 @@ func TestBarsAreSeen(t *testing.T) {
 	draw(t, "bars", drawBars("x", "", "", []bar{{"nothing at all", 0, "0"}}))
 }
 
-// Labels come from names of files, which anybody may have given.
+// TestBarsEscape verifies that labels are escaped, because they contain file names.
 func TestBarsEscape(t *testing.T) {
 	const hostile = "\x00\x1b[31m</text><script>alert(1)</script>\u202e\xff&amp;"
 	svg, text := draw(t, "bars", drawBars("x", hostile, hostile, []bar{{hostile, 1, hostile}, {strings.Repeat("long ", 1000), 1, "1"}}))
@@ -118,7 +118,7 @@ func TestScaleHoldsEverything(t *testing.T) {
 	})
 }
 
-// minutes makes a span of each rate, a minute long.
+// minutes returns a span of one minute for each rate.
 func minutes(begin time.Time, rates ...float64) (all []span) {
 	for n, rate := range rates {
 		from := begin.Add(time.Duration(n) * time.Minute)

@@ -93,7 +93,7 @@ func steps(all []span, top float64) string {
 	return b.String() + "V100"
 }
 
-// Of a time axis on the narrowest page, in pixels.
+// Sizes of a time axis on the narrowest page, in pixels.
 const (
 	narrowest     = 280
 	digitWidth    = 7

@@ -14,7 +14,7 @@ import (
 
 const (
 	listedFields = 1000 // unmapped fields in a report
-	shownFields  = 20   // of these, in the text form
+	shownFields  = 20   // of them, in text
 )
 
 // Found is what a run found in objects and did not copy to their assets as it is: warnings,
@@ -154,7 +154,7 @@ func contain(n int64) string {
 	return objects(n) + " contain"
 }
 
-// Of counts the objects with warnings of a kind.
+// Of returns the number of objects with warnings of a kind.
 func (f Found) Of(k RemarkKind) int64 {
 	for _, r := range f.Remarks {
 		if r.Kind == k {

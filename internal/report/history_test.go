@@ -31,14 +31,14 @@ import (
 	"assetferry/state"
 )
 
-// After any history, the report of each run accounts for all objects, contains the same in every
-// format, and agrees with the destination about its assets.
+// TestReportsOfRandomHistories verifies that after any history, the report of each run accounts for
+// all objects, contains the same in every format, and agrees with the destination about its assets.
 func TestReportsOfRandomHistories(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := &history{T: rt, world: newWorld(t, drawFaults(rt)...), foreign: map[string]bool{}, listed: map[string]report.Amount{}}
 		defer h.close()
 		h.workers = 4
-		h.source.Put("always.jpg", []byte("there")) // a source that lists nothing is taken for one that is away
+		h.source.Put("always.jpg", []byte("there")) // an empty source would count as unavailable
 		for range rapid.IntRange(1, 6).Draw(rt, "steps") {
 			h.step()
 		}
@@ -46,12 +46,12 @@ func TestReportsOfRandomHistories(t *testing.T) {
 	})
 }
 
-// A history is what happens to a library and its runs.
+// A history applies random operations to a library and its runs.
 type history struct {
 	*rapid.T
 	*world
 	foreign map[string]bool          // assets of other users
-	listed  map[string]report.Amount // what the source had when a run listed it all at once
+	listed  map[string]report.Amount // the objects in the source, by run with a single complete listing
 }
 
 func drawFaults(t *rapid.T) (drawn []string) {
@@ -146,8 +146,8 @@ func (h *history) rules() migrate.Rules {
 
 var errPulled = errors.New("the plug was pulled")
 
-// carryOut is a run, or going on with one, which may be cut short at some request, or
-// whose source may change at one.
+// carryOut starts or resumes a run. It may be interrupted at a request, or the source may change
+// during one.
 func (h *history) carryOut(command string, r migrate.Rules) {
 	if h.finishesUndo() {
 		return
@@ -186,7 +186,7 @@ func (h *history) carryOut(command string, r migrate.Rules) {
 	h.check(run)
 }
 
-// missed are the sizes of objects that have arrived and are not at the source.
+// missed returns the sizes of uploaded objects that the source does not have any more.
 func (h *history) missed() map[string]int64 {
 	sizes := map[string]int64{}
 	for r, err := range h.store.Receipts(h.Context(), h.pair.ID, "") {
@@ -200,7 +200,7 @@ func (h *history) missed() map[string]int64 {
 	return sizes
 }
 
-// mayPass reports whether an error is one that the faults of a test may make.
+// mayPass reports whether an error may be caused by the faults of a test.
 func (h *history) mayPass(err error) bool {
 	_, service := errors.AsType[*assets.Error](err)
 	_, breaker := errors.AsType[*apply.BreakerError](err)
@@ -209,7 +209,7 @@ func (h *history) mayPass(err error) bool {
 
 func (h *history) plan() {
 	if _, err := h.store.Unfinished(h.Context(), h.pair.ID); err == nil {
-		return // a plan would be made beside it, as the command does, too
+		return // only a plan would be possible, as with the command
 	}
 	before := h.atSource()
 	run, err := h.run(h.Context(), h.source, "plan", h.rules())
@@ -220,7 +220,7 @@ func (h *history) plan() {
 	h.check(run)
 }
 
-// undo takes a run back, as far as it comes, or goes on with that.
+// undo undoes a run as far as possible, or resumes an undo.
 func (h *history) undo() {
 	if h.finishesUndo() {
 		return
@@ -236,17 +236,17 @@ func (h *history) undo() {
 		return
 	}
 	run, err := h.store.BeginUndo(h.Context(), undone)
-	if errors.Is(err, state.ErrConflict) { // something is unconfirmed
+	if errors.Is(err, state.ErrConflict) { // an item is unconfirmed
 		return
 	}
 	must(h.world, err)
 	if undone.Open() {
-		delete(h.listed, undone.ID) // it is given up
+		delete(h.listed, undone.ID) // it is superseded
 	}
 	h.undoRun(run, undone)
 }
 
-// finishesUndo goes on with an undo, if one is not finished.
+// finishesUndo resumes an unfinished undo, and reports whether there is one.
 func (h *history) finishesUndo() bool {
 	run, err := h.store.Unfinished(h.Context(), h.pair.ID)
 	if err != nil || run.Undoes == 0 || run.State != state.Applying {
@@ -310,19 +310,19 @@ func (h *history) touch() {
 	}
 }
 
-// giveUp does what --restart does with a run that is not finished.
+// giveUp supersedes an unfinished run, like --restart.
 func (h *history) giveUp() {
 	run, err := h.store.Unfinished(h.Context(), h.pair.ID)
 	if err != nil || run.Undoes != 0 {
 		return
 	}
 	if err := h.store.Supersede(h.Context(), run.Num); err != nil {
-		if !errors.Is(err, state.ErrConflict) { // something is unconfirmed
+		if !errors.Is(err, state.ErrConflict) { // an item is unconfirmed
 			h.Fatal(err)
 		}
 		return
 	}
-	delete(h.listed, run.ID) // what was not sent is no longer accounted for
+	delete(h.listed, run.ID) // objects that were not sent are not accounted for any more
 	h.check(h.again(run))
 }
 
@@ -340,7 +340,7 @@ func (h *history) upload() {
 			_, err := h.client.Upload(h.Context(), u)
 			for id := range h.atDestination() {
 				if _, there := known[id]; !there {
-					h.foreign[id] = true // also where its answer was lost
+					h.foreign[id] = true // also if the answer was lost
 				}
 			}
 			if err == nil {
@@ -350,7 +350,7 @@ func (h *history) upload() {
 	}
 }
 
-// atSource counts what the source has.
+// atSource counts the objects in the source.
 func (h *history) atSource() (a report.Amount) {
 	for o, err := range h.source.Objects(h.Context(), "") {
 		must(h.world, err)
@@ -508,7 +508,7 @@ func (h *history) fromHTML(r report.Report) (listed report.Amount, parts sums) {
 	return listed, parts
 }
 
-// rows reads CSV and gives its rows by the names of the columns.
+// rows parses CSV and returns its rows by column name.
 func (h *history) rows(text string) (rows []map[string]string) {
 	all, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	must(h.world, err)
@@ -636,7 +636,7 @@ func (h *history) fromSplit(r report.Report) (listed report.Amount, parts sums) 
 	return parts.total(), parts
 }
 
-// folderOf is the top-level folder of a cell with a key.
+// folderOf returns the top-level folder of a cell with a key.
 func folderOf(key string) string {
 	before, _, inside := strings.Cut(key, "/")
 	if !inside {
@@ -645,7 +645,8 @@ func folderOf(key string) string {
 	return before
 }
 
-// checkDestination compares the report with the destination, as far as its state is known.
+// checkDestination compares the report with the destination, if the state of the destination is
+// known.
 func (h *history) checkDestination(r report.Report) {
 	there, unclear := h.atDestination(), h.unclear()
 	var ours report.Amount
@@ -713,8 +714,7 @@ func (h *history) runs() []state.Run {
 	return runs
 }
 
-// grown is by how many bytes objects have grown since they arrived, of those that were
-// replaced.
+// grown returns the total growth in bytes of replaced objects since their upload.
 func (h *history) grown() (bytes int64) {
 	sizes := map[string]int64{}
 	for _, run := range slices.Backward(h.runs()) {

@@ -77,7 +77,8 @@ type page struct {
 	zone *time.Location
 }
 
-// A problemTable is a section about objects that need attention, as far as there is room for it.
+// A problemTable is a section about objects that need attention. It lists as many as a page has
+// room for.
 type problemTable struct {
 	problemSection
 	Rows excerpt[Problem]
@@ -127,7 +128,7 @@ func (p *page) layOutProblems(all string) {
 	}
 }
 
-// policy allows nothing but this style.
+// policy returns a content security policy that allows only this style.
 func policy() string {
 	sum := sha256.Sum256([]byte(style))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"

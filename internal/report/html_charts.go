@@ -69,7 +69,7 @@ func chartRates(points []Point, zone *time.Location) *rateCharts {
 
 // bytesPerSecond formats a rate, short enough for the mark of an axis.
 func bytesPerSecond(f float64) string {
-	const most = 9e18 // that an int64 holds
+	const most = 9e18 // fits into an int64
 	text := short(f) + " B"
 	if f >= 10 {
 		text = strings.Replace(ui.Bytes(int64(min(f, most))), ".0 ", " ", 1)

@@ -160,7 +160,7 @@ func unverifiedSample() sample {
 	return s
 }
 
-// syncSample is a sync of keys that are hard to show.
+// syncSample returns a sync of keys that are hard to show.
 func syncSample() sample {
 	long := "archive/" + strings.Repeat("ohne-jede-luecke-", 20) + ".jpg"
 	r := reportOf(production, Verdict{Stopped, "Partly stopped by a safety check", "912 assets would be trashed. 3 failed, 1 in conflict (100,352 objects listed).", "check that the source is complete"},

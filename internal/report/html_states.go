@@ -79,7 +79,7 @@ func doneGroup(u Undo) group {
 	return group{Title: "Done", Tone: "good"}
 }
 
-// groupsOf returns everything listed, followed by the groups of states that add up to it.
+// groupsOf returns all listed objects, followed by the groups of states whose sum they are.
 func groupsOf(listed Amount, states []Part, u Undo) []group {
 	groups := []group{{"Listed", "", listed}, doneGroup(u), {"Failed", "bad", Amount{}}, {"Conflicts", "bad", Amount{}},
 		{"Skipped", "calm", Amount{}}, {"Pending", "warn", Amount{}}}
@@ -104,7 +104,7 @@ func groupOf(p Part) int {
 	return 2
 }
 
-// isPending reports whether an object is to be processed or checked again.
+// isPending reports whether an object still has to be processed or checked.
 func isPending(code string) bool {
 	switch code {
 	case planned, sending, sent, undecided, retryScheduled, unconfirmed:

@@ -46,13 +46,13 @@ type world struct {
 	store   *state.Store
 	path    string
 	pair    state.Pair
-	workers int // at once; with one of them, objects are sent in key order
+	workers int // concurrent workers; with one, objects are sent in key order
 	says    migrate.Describer
 
 	gateMu   sync.Mutex
 	gate     func(n int) // called before each request with its number
 	requests int         // since the gate was set
-	rest     func()      // waits until the sandbox is done also with what a run sent that was cut short
+	rest     func()      // waits until the sandbox has processed all requests of an interrupted run
 	shut     []func() error
 }
 
@@ -134,12 +134,12 @@ func (g gated) RoundTrip(r *http.Request) (*http.Response, error) {
 	return g.RoundTripper.RoundTrip(r)
 }
 
-// CloseIdleConnections has those of what it wraps closed.
+// CloseIdleConnections closes those of the wrapped transport.
 func (g gated) CloseIdleConnections() {
 	(&http.Client{Transport: g.RoundTripper}).CloseIdleConnections()
 }
 
-// close ends the world, before the test does where there are many.
+// close ends the world before the end of the test, for tests with many worlds.
 func (w *world) close() {
 	for _, shut := range w.shut {
 		must(w, shut())
@@ -174,7 +174,7 @@ func (w *world) deps(s sources.Source) migrate.Deps {
 	return migrate.Deps{Source: s, Dest: w.client, State: w.store, Describer: w.says}
 }
 
-// run goes on with the unfinished run, or begins one, as far as it comes.
+// run resumes the unfinished run, or begins one.
 func (w *world) run(ctx context.Context, s sources.Source, command string, r migrate.Rules) (state.Run, error) {
 	w.Helper()
 	rules, err := json.Marshal(r)
@@ -198,7 +198,7 @@ func (w *world) run(ctx context.Context, s sources.Source, command string, r mig
 	return w.again(run), err
 }
 
-// again reads a run as it is now.
+// again returns the present state of a run.
 func (w *world) again(run state.Run) state.Run {
 	w.Helper()
 	run, err := w.store.Run(w.Context(), run.ID)
@@ -206,7 +206,7 @@ func (w *world) again(run state.Run) state.Run {
 	return run
 }
 
-// migrate is a run that comes to its end.
+// migrate executes a complete run.
 func (w *world) migrate(r migrate.Rules) state.Run {
 	w.Helper()
 	run, err := w.run(w.Context(), w.source, "migrate", r)

@@ -54,7 +54,7 @@ func (l *lists) accounts(ctx context.Context, states ...state.ItemState) iter.Se
 // hasUnlisted reports whether there are unchanged objects that are known and have no items.
 func (l *lists) hasUnlisted() bool { return l.knowsUnchanged && l.run.Unchanged > 0 }
 
-// merge makes one walk in key order from two.
+// merge merges two sequences in key order.
 func merge[T any](key func(T) sources.Key, one, other iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		next, stop := iter.Pull2(other)

@@ -107,8 +107,8 @@ type problemSection struct {
 	Problems []Problem
 }
 
-// problemSections returns the problems by section: failed, conflicts, unconfirmed, and scheduled for
-// retry. Sections without problems are left out.
+// problemSections returns the problems by section: failed, conflicts, unconfirmed, and scheduled
+// for retry. Empty sections are omitted.
 func (r Report) problemSections() []problemSection {
 	all := []problemSection{{ID: "failed", Title: "Failed"}, {ID: "conflicts", Title: "Conflicts"},
 		{ID: "unconfirmed", Title: "Unconfirmed"}, {ID: "retries", Title: "Scheduled for retry"}}

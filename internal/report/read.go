@@ -34,8 +34,8 @@ func Read(ctx context.Context, store *state.Store, run state.Run) (Report, error
 	return r, nil
 }
 
-// ReadForList returns as much of a report as WriteList needs, and WriteFolders and SplitByFolder
-// for CSV. That avoids most of the work: nothing is counted.
+// ReadForList reads the parts of a report that WriteList needs, and WriteFolders and SplitByFolder
+// for CSV. That avoids most of the work, because nothing is counted.
 func ReadForList(ctx context.Context, store *state.Store, run state.Run) (Report, error) {
 	r := begin(store, run)
 	l := r.lists
@@ -150,7 +150,7 @@ func (l *lists) found(ctx context.Context, r *Report, of remarks) (err error) {
 	return err
 }
 
-// countPruned fills in what is known of a run whose items were pruned.
+// countPruned fills in the data that exists for a run whose items were pruned.
 func (l *lists) countPruned(ctx context.Context, r *Report) error {
 	tallies, err := l.store.Tallies(ctx, l.run.Num)
 	c := newCounts(l)

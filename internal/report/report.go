@@ -117,8 +117,8 @@ type Run struct {
 	ListedAll  bool       `json:"listing_complete"`
 	StartedBy  string     `json:"started_by,omitempty"` // the account that started it
 	Approval   *Approval  `json:"approval,omitempty"`   // nil if no approver is recorded
-	// Narrow reports whether --include, --files-from or --limit selected a part of the source,
-	// or the run was told to upload nothing.
+	// Narrow reports whether --include, --files-from or --limit selected a part of the source, or a
+	// flag disabled uploads.
 	Narrow bool `json:"part_of_source"`
 	// PrunedAt is when its items were deleted from the state database; nil if they are there.
 	PrunedAt *time.Time `json:"pruned_at,omitempty"`

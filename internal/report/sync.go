@@ -235,7 +235,7 @@ const (
 	failing         = "failing"
 )
 
-// measure takes the main counts of a run.
+// measure returns the main counts of a run.
 func measure(tallies []state.Tally) []Measure {
 	sums := map[string]int64{}
 	for _, t := range tallies {

@@ -46,7 +46,7 @@ type wish struct {
 	key         string
 	action      state.Action
 	reason      migrate.Reason
-	ends        state.ItemState // done unless it says otherwise
+	ends        state.ItemState // done by default
 	deleted     bool            // at the source
 	previousKey string
 }
@@ -146,7 +146,7 @@ func fails(key string) wish {
 	return w
 }
 
-// everything writes a first sync and one in which everything happens.
+// everything writes a first sync, and a second one with every kind of change.
 func (n *syncs) everything() (first, second state.Run) {
 	first = n.sync(0, "", create("a"), create("b"), create("c"), create("d"), create("e"), create("f"), create("h"), fails("w"), fails("x"),
 		wish{key: "k", action: state.Conflict, reason: migrate.ReasonNameExists})

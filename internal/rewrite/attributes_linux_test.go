@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// accessOf is an access control list that lets one more user read and write.
+// accessOf returns an access control list that lets another user read and write.
 func accessOf(user uint32) []byte {
 	const version, undefinedID = 2, 0xffffffff
 	list := binary.LittleEndian.AppendUint32(nil, version)
@@ -24,8 +24,8 @@ func accessOf(user uint32) []byte {
 	return list
 }
 
-// A file that is replaced may be read by the same users as before, and by no others,
-// whatever its folder gives to new files.
+// TestReplaceKeepsAttributes verifies that a replaced file has the same readers as before, whatever
+// access the folder gives to new files.
 func TestReplaceKeepsAttributes(t *testing.T) {
 	dir := t.TempDir()
 	listed, plain := filepath.Join(dir, "listed.html"), filepath.Join(dir, "plain.html")

@@ -18,8 +18,8 @@ import (
 
 var dumpSize = flag.Int64("dump", longtest.Fewer[int64](longtest.Size[int64](128<<20, 256<<20), 64<<20), "bytes of the dump that TestMemory reads")
 
-// A dump is an endless dump of the database of a web site, as mysqldump writes it: posts
-// with images, and options that PHP serialized. There is a URL every 600 bytes or so.
+// A dump is an endless database dump of a web site in the format of mysqldump: posts with images,
+// and options that PHP serialized. It has a URL about every 600 bytes.
 type dump struct {
 	left int64
 	rest []byte
@@ -73,14 +73,14 @@ func dumpRows(yield func(Row, error) bool) {
 	}
 }
 
-// nothing is a Sink.
+// nothing is a Sink that ignores its input.
 type nothing struct{}
 
 func (nothing) Keep([]byte) error { return nil }
 func (nothing) Spot(Spot) error   { return nil }
 
-// BenchmarkRewrite measures how many bytes of a dump are read a second, with a million
-// assets of which each URL finds one.
+// BenchmarkRewrite measures the bytes per second for a dump and a million assets. Each URL has an
+// asset.
 func BenchmarkRewrite(b *testing.B) {
 	m, err := NewMap(dumpRows)
 	must(b, err)
@@ -95,7 +95,7 @@ func BenchmarkRewrite(b *testing.B) {
 	}
 }
 
-// BenchmarkPlain is for text without any URL.
+// BenchmarkPlain measures text without URLs.
 func BenchmarkPlain(b *testing.B) {
 	r, _ := newRewriter(b, library())
 	text := []byte(strings.Repeat("It was a day like any other at the harbour, class=\"wide\" https://example.org/\n", 100_000))
@@ -105,7 +105,7 @@ func BenchmarkPlain(b *testing.B) {
 	}
 }
 
-// again reads the same text over and over.
+// again repeats a text endlessly.
 type again struct {
 	text []byte
 	at   int
@@ -121,8 +121,8 @@ func (a *again) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestMemory holds the memory that a dump takes, whatever its size. To measure both memory
-// and speed with a real one:
+// TestMemory verifies that the memory for a dump does not depend on its size. To measure both
+// memory and speed with a large one:
 //
 //	GOMAXPROCS=1 go test ./internal/rewrite -run TestMemory -v -dump 5000000000
 func TestMemory(t *testing.T) {
@@ -137,14 +137,14 @@ func TestMemory(t *testing.T) {
 	text, err := io.ReadAll(newDump(64 << 20))
 	must(t, err)
 	text = text[:bytes.LastIndexByte(text, '\n')+1]
-	defer debug.SetGCPercent(debug.SetGCPercent(25)) // or what is not collected yet counts as much as what is there
+	defer debug.SetGCPercent(debug.SetGCPercent(25)) // collect often, so that garbage counts less
 	before, begin, busy := mostMemory(t), time.Now(), processorTime(t)
 	counted := &counter{}
 	must(t, r.Rewrite(&again{text: text, left: *dumpSize}, counted))
 	took, busy, after := time.Since(begin), processorTime(t)-busy, mostMemory(t)
 	t.Logf("%d bytes with %d URLs in %v, %v of them at work: %.0f MB/s of one core; at most %d kB of memory, %d of them before it began, with %d MB of that dump",
 		*dumpSize, counted.n, took.Round(time.Millisecond), busy, float64(*dumpSize)/1e6/busy.Seconds(), after, before, len(text)>>20)
-	inflated := longtest.Fewer(1, 8) // by what the race detector keeps beside each byte
+	inflated := longtest.Fewer(1, 8) // the race detector keeps additional data for each byte
 	if grown := after - before; grown > 32<<10*inflated {
 		t.Errorf("it took %d kB", grown)
 	}
@@ -162,7 +162,7 @@ func (c *counter) Spot(s Spot) error {
 	return nil
 }
 
-// mostMemory is the most that the process has had at once, in kB.
+// mostMemory returns the peak memory of the process in kB.
 func mostMemory(t *testing.T) (kB int) {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")
@@ -178,7 +178,7 @@ func mostMemory(t *testing.T) (kB int) {
 	return kB
 }
 
-// processorTime is what the process has used, of all cores; to a hundredth of a second.
+// processorTime returns the CPU time of the process on all cores, exact to 10 ms.
 func processorTime(t *testing.T) time.Duration {
 	t.Helper()
 	stat, err := os.ReadFile("/proc/self/stat")

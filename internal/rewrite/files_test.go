@@ -25,7 +25,7 @@ func readFile(tb testing.TB, path string) string {
 	return string(text)
 }
 
-// to is a rewriting to another text.
+// to returns a rewrite function that writes this text.
 func to(text string) func(io.Reader, io.Writer) (bool, error) {
 	return func(from io.Reader, to io.Writer) (bool, error) {
 		was, err := io.ReadAll(from)
@@ -37,7 +37,7 @@ func to(text string) func(io.Reader, io.Writer) (bool, error) {
 	}
 }
 
-// backupOf is a backup outside of the files.
+// backupOf returns a backup outside of the files.
 func backupOf(tb testing.TB) *Backup {
 	tb.Helper()
 	b, err := NewBackup(tb.TempDir(), time.Now())
@@ -66,10 +66,11 @@ func TestReplace(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("mode %v (%v)", info.Mode(), err)
 	}
-	onlyThese(t, dir, "a.html") // nothing that a web server would deliver
+	onlyThese(t, dir, "a.html") // no other file that a web server could deliver
 }
 
-// What is kept is never replaced, not even by the same call.
+// TestReplaceTwice verifies that an original in the backup is never replaced, not even by a second
+// call of Replace with the same backup.
 func TestReplaceTwice(t *testing.T) {
 	path, backup := filepath.Join(t.TempDir(), "a.html"), backupOf(t)
 	writeFile(t, path, "one")
@@ -154,7 +155,7 @@ func onlyThese(t *testing.T, dir string, want ...string) {
 	}
 }
 
-// What fails leaves everything as it was.
+// TestReplaceFails verifies that a failed replacement changes no file.
 func TestReplaceFails(t *testing.T) {
 	failure := errors.New("failure")
 	for name, rewrite := range map[string]func(path string) error{
@@ -232,8 +233,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// A folder may be named by a link, as that of the current release is. Links within a folder
-// are left out, and those to folders are told, whatever they are called.
+// TestFilesOfLinkedFolder verifies that a named folder may be a link, such as one to the current
+// release. Links within a folder are skipped; those to folders are reported, whatever their names.
 func TestFilesOfLinkedFolder(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "releases", "42", "a.html"), "text")
@@ -254,13 +255,13 @@ func TestFilesOfLinkedFolder(t *testing.T) {
 	}
 }
 
-// What a file is that cannot be looked into is told where it was named, or looks like a
-// text. What comes through a pipe is the business of who sends it, but for what must be
-// decoded first.
+// TestNotText verifies the errors for files that cannot be rewritten: for a named file, for a file
+// of a folder with a text extension, and for a pipe. A pipe may contain anything that needs no
+// decoding.
 func TestNotText(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text            string
-		named, in, pipe error // in is of a folder, where what is binary is left out
+		named, in, pipe error // in: in a folder, where binary files are skipped
 	}{
 		"text":            {"a", nil, nil, nil},
 		"empty":           {"", nil, nil, nil},
@@ -300,11 +301,11 @@ func TestNotText(t *testing.T) {
 	}
 }
 
-// What an interrupted rewriting of a file left behind is found when the file is named, and
-// what belongs to others is not.
+// TestDraftsOfNamedFiles verifies that drafts which an interrupted rewrite of a named file left are
+// found, and that drafts of other files are not.
 func TestDraftsOfNamedFiles(t *testing.T) {
 	dir := t.TempDir()
-	long := strings.Repeat("é", 120) + ".html" // leaves little room for an ending
+	long := strings.Repeat("é", 120) + ".html" // leaves little room for the ending of the draft
 	for _, name := range []string{"a.html", "b.html", long} {
 		path := filepath.Join(dir, name)
 		writeFile(t, path, "one")
@@ -326,8 +327,8 @@ func TestDraftsOfNamedFiles(t *testing.T) {
 	}
 }
 
-// Of a file with several names only the one that was given gets the new text: the others may
-// be a backup.
+// TestReplaceHardLink verifies that of a file with several hard links, only the named one gets the
+// new text: the others may be a backup.
 func TestReplaceHardLink(t *testing.T) {
 	dir := t.TempDir()
 	path, backup := filepath.Join(dir, "a.html"), filepath.Join(dir, "backup.html")

@@ -12,7 +12,7 @@ import (
 	"assetferry/internal/test/usertest"
 )
 
-// Who may not write a file may not replace it.
+// TestReplaceReadOnly verifies that a user who may not write a file cannot replace it.
 func TestReplaceReadOnly(t *testing.T) {
 	usertest.Run(t, func(t *testing.T, dir string) {
 		path := filepath.Join(dir, "a.html")
@@ -25,7 +25,8 @@ func TestReplaceReadOnly(t *testing.T) {
 	})
 }
 
-// The original of a file with several names does not change with one of these.
+// TestOriginalIsApart verifies that the original of a file with several hard links does not change
+// when another one is written.
 func TestOriginalIsApart(t *testing.T) {
 	dir := t.TempDir()
 	path, other := filepath.Join(dir, "a.html"), filepath.Join(dir, "b.html")
@@ -44,8 +45,8 @@ func TestOriginalIsApart(t *testing.T) {
 	}
 }
 
-// A file that was named by way of a link is restored where it was, wherever the link leads by
-// then. So is one that was deleted meanwhile.
+// TestRestoreWhereItWas verifies that a file that was named through a link is restored at its own
+// path, even if the link has changed or the file has been deleted.
 func TestRestoreWhereItWas(t *testing.T) {
 	dir := t.TempDir()
 	for _, release := range []string{"1", "2"} {
@@ -91,7 +92,7 @@ func TestRestoreWhereItWas(t *testing.T) {
 	}
 }
 
-// A backup is found by a link to it, too.
+// TestOriginalsBehindALink verifies that a link to a backup is accepted.
 func TestOriginalsBehindALink(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
@@ -113,7 +114,7 @@ func TestOriginalsBehindALink(t *testing.T) {
 	}
 }
 
-// A backup folder that is a link to a folder that does not exist is refused.
+// TestBackupBehindADanglingLink verifies that a backup folder that is a broken link is refused.
 func TestBackupBehindADanglingLink(t *testing.T) {
 	dir := t.TempDir()
 	path, link := filepath.Join(dir, "site", "a.html"), filepath.Join(dir, "link")

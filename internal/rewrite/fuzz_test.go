@@ -8,7 +8,7 @@ import (
 	"testing/iotest"
 )
 
-// pieces are what texts of the fuzz target are made of.
+// pieces lists the parts of the texts of the fuzz target.
 var pieces = []string{
 	"https:", "http:", "//", "/", `\/\/`, `\/`, `\\/`, `\\\/`, "cdn.example.com", "/img/", `\/img\/`, "a.jpg", "b c.jpg", "b%20c.jpg", "dir/d(1).jpg",
 	"https://cdn.example.com/img/a.jpg", `https:\/\/cdn.example.com\/img\/a.jpg`, "https%3A%2F%2Fcdn.example.com%2Fimg%2Fa.jpg", "//cdn.example.com/img/gone.jpg",
@@ -19,7 +19,7 @@ var pieces = []string{
 	"https://ckbox.cloud/env/assets/a/file", "https://web.archive.org/",
 }
 
-// textOf makes a text of pieces.
+// textOf returns a text of pieces.
 func textOf(choice []byte) string {
 	var b strings.Builder
 	for _, c := range choice {
@@ -28,12 +28,12 @@ func textOf(choice []byte) string {
 	return b.String()
 }
 
-// wrapped is a text as the content of a serialized string with its right length.
+// wrapped returns a serialized string with a text as its content.
 func wrapped(text string) string {
 	return fmt.Sprintf(`a:1:{i:0;s:%d:"%s";}`, len(text), text)
 }
 
-// escaped is a text as SQL has it.
+// escaped returns a text escaped for SQL.
 func escaped(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, `'`, `\'`, "\n", `\n`).Replace(text)
 }
@@ -53,7 +53,7 @@ func FuzzRewrite(f *testing.F) {
 	})
 }
 
-// A checker has what texts are checked with.
+// A checker checks the rewriter with texts.
 type checker struct {
 	*Rewriter
 	*reference
@@ -64,8 +64,8 @@ func newChecker(tb testing.TB) checker {
 	return checker{r, newReference(library())}
 }
 
-// check holds the rewriter against the reference, against itself with other pieces of the
-// text at a time, and against its own outcome.
+// check compares the result of the rewriter with that of the reference, with its result for smaller
+// parts of the text, and with the result of a second rewrite.
 func (c checker) check(t *testing.T, in string) {
 	t.Helper()
 	r := c.Rewriter
@@ -82,7 +82,7 @@ func (c checker) check(t *testing.T, in string) {
 	}
 }
 
-// TestReference is a part of what the fuzz target does, with texts of chance.
+// TestReference runs a part of the fuzz target with random texts.
 func TestReference(t *testing.T) {
 	c := newChecker(t)
 	for seed := range uint64(500) {

@@ -12,8 +12,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// Each file in testdata becomes the one with .golden after its name, and nothing more if it
-// is rewritten again.
+// TestGolden verifies that each file in testdata becomes the file with .golden after its name, and
+// that a second rewrite changes nothing.
 func TestGolden(t *testing.T) {
 	r, _ := newRewriter(t, library())
 	names, err := filepath.Glob("testdata/golden/*")

@@ -15,10 +15,10 @@ func must(tb testing.TB, err error) {
 	}
 }
 
-// asset is the new URL of an asset.
+// asset returns the new URL of an asset.
 func asset(id string) string { return "https://ckbox.cloud/env/assets/" + id + "/file" }
 
-// library are old URLs with the IDs of their assets.
+// library returns old URLs with the IDs of their assets.
 func library() []Row {
 	var rows []Row
 	for _, r := range [...]struct{ old, id string }{
@@ -62,7 +62,7 @@ func newRewriter(tb testing.TB, rows []Row) (*Rewriter, *Map) {
 	return r, m
 }
 
-// noted is a Sink that keeps everything.
+// noted is a Sink that records everything.
 type noted struct {
 	bytes.Buffer
 	spots []Spot
@@ -94,7 +94,7 @@ func TestForms(t *testing.T) {
 	json := strings.ReplaceAll(a, "/", `\/`)
 	encoded := strings.NewReplacer("/", "%2F", ":", "%3A").Replace(a)
 	for in, want := range map[string]string{
-		// Plain, with all that may be around it.
+		// Plain URLs in all kinds of surrounding text.
 		`https://cdn.example.com/img/a.jpg`:                           a,
 		`HTTPS://CDN.Example.com/img/a.jpg`:                           a,
 		`http://cdn.example.com/img/a.jpg`:                            a,
@@ -133,7 +133,7 @@ func TestForms(t *testing.T) {
 		`https://cdn.example.com/img/a.jpg?v=1.`:                                                                a + `.`,
 		`https://cdn.example.com/img/a.jpg?v=1,https://cdn.example.com/img/a.jpg?v=2 2x`:                        a + `,` + a + ` 2x`,
 
-		// What is something else stays.
+		// Other texts stay unchanged.
 		`https://other.example.com/files/e.png`:                     ``,
 		`https://web.archive.org/https://cdn.example.com/img/a.jpg`: ``,
 		`../files/e.png x/files/e.png {{base}}/files/e.png`:         ``,
@@ -143,7 +143,7 @@ func TestForms(t *testing.T) {
 		`cdn.example.com/img/a.jpg`:                                 ``,
 		`https://user@cdn.example.com/img/a.jpg`:                    ``,
 
-		// Marks that CSS and Markdown escape, and what may have blanks in it.
+		// Characters that CSS and Markdown escape, and URLs that may contain blanks.
 		`url(https://cdn.example.com/img/dir/d\(1\).jpg)`:                                `url(` + asset("d-1") + `)`,
 		`url(https\:\/\/cdn.example.com\/img\/a.jpg)`:                                    `url(` + json + `)`,
 		`url(https://cdn.example.com/img/b\ c.jpg)`:                                      `url(` + b + `)`,
@@ -157,11 +157,11 @@ func TestForms(t *testing.T) {
 		`"/files/a,%20(very)%20long name [of] a picture, and (more) of it, 2.png 2x, /"`: `"` + asset("long") + ` 2x, /"`,
 		`RewriteRule ^/files/e\.png$ "/files/e\.png"`:                                    ``,
 
-		// srcset.
+		// srcset attributes.
 		`srcset="https://cdn.example.com/img/a.jpg 1x, https://cdn.example.com/img/b%20c.jpg 2x"`: `srcset="` + a + ` 1x, ` + b + ` 2x"`,
 		`srcset="https://cdn.example.com/img/a.jpg,https://cdn.example.com/img/b%20c.jpg 2x"`:     `srcset="` + a + `,` + b + ` 2x"`,
 
-		// Lines of Windows, and bytes of other encodings.
+		// Windows line endings, and bytes of other encodings.
 		"https://cdn.example.com/img/a.jpg\r\n/files/e.png\r\n":       a + "\r\n" + asset("e") + "\r\n",
 		"caf\xe9 https://cdn.example.com/img/a.jpg\x00\xff":           "caf\xe9 " + a + "\x00\xff",
 		"https://cdn.example.com/img/a.jpg\xe9 /files/e.png \xc3\x28": "https://cdn.example.com/img/a.jpg\xe9 " + asset("e") + " \xc3\x28",

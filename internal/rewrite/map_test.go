@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Of rows that say different things of an old URL, the first would win in silence.
+// TestContradictions verifies that rows with different new URLs for an old URL are an error.
+// Otherwise the first one would be used silently.
 func TestContradictions(t *testing.T) {
 	const a, b = "https://cdn.example.com/img/a%20b.jpg", "/img/b.jpg"
 	for name, rows := range map[string][]Row{
@@ -24,8 +25,8 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
-// What is said twice is no contradiction, nor are objects whose keys differ in their form of
-// Unicode alone, as urls lists them: of these the first counts.
+// TestNoContradictions verifies that a repeated row is accepted. So are objects whose keys differ
+// only in their form of Unicode, which urls lists: the first one counts.
 func TestNoContradictions(t *testing.T) {
 	rows := []Row{
 		{"/img/a.jpg", asset("a")}, {"/img/å.jpg", asset("1")}, {"/img/a.jpg", asset("a")},

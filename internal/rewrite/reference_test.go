@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A reference rewrites a text that is there as a whole, in the plainest way: at each place
-// it tries whether a URL or a serialized string begins there.
+// A reference rewrites a complete text in the simplest way: at each offset it tries whether a URL
+// or a serialized string begins there.
 type reference struct {
 	places places
 	find   func(url string) Verdict
@@ -47,7 +47,7 @@ func quoted(words []string) (all []string) {
 	return all
 }
 
-// beginnings of URLs, by the way they are spelled.
+// spelledBeginnings matches the beginnings of URLs, by spelling.
 var spelledBeginnings = []struct {
 	kind  spellingKind
 	depth int
@@ -61,7 +61,7 @@ var spelledBeginnings = []struct {
 	{percent, 3, regexp.MustCompile(`^((?i)https?%25253a)?(%25252[fF])(%25252[fF])?`)},
 }
 
-// beginsAt finds how a URL is spelled that begins at a place.
+// beginsAt returns the spelling of the URL that begins at an offset, if there is one.
 func (ref *reference) beginsAt(text string, at int) (b beginning, ok bool) {
 	for _, s := range spelledBeginnings {
 		m := s.begin.FindStringSubmatchIndex(text[at:])
@@ -95,7 +95,7 @@ func (ref *reference) beginsAt(text string, at int) (b beginning, ok bool) {
 	return b, false
 }
 
-// URL returns the URL at a place: what comes instead, and where it ends.
+// urlAt returns the replacement for the URL at an offset, and where the URL ends.
 func (ref *reference) urlAt(text string, at int) (instead string, end int, ok bool) {
 	b, ok := ref.beginsAt(text, at)
 	if !ok {
@@ -135,7 +135,7 @@ func (ref *reference) urlAt(text string, at int) (instead string, end int, ok bo
 
 var spelledHeaders = regexp.MustCompile(`^(?:[sS]:([0-9]{1,10}):|[sS]%3[aA]([0-9]{1,10})%3[aA])(\\{0,31}"|%22|&[a-z#0-9xX]{2,10};)`)
 
-// rewrite returns what a text becomes, and how many bytes of PHP that is more in a form.
+// rewrite returns the new text.
 func (ref *reference) rewrite(text string, depth int) string {
 	var out strings.Builder
 	for at := 0; at < len(text); {
@@ -153,8 +153,8 @@ func (ref *reference) rewrite(text string, depth int) string {
 	return out.String()
 }
 
-// serialized returns the serialized string at a place. Objects that write themselves are
-// left to other tests.
+// serialized returns the serialized string at an offset. Other tests cover objects with their own
+// serialization.
 func (ref *reference) serialized(text string, at, depth int) (instead string, end int, ok bool) {
 	m := spelledHeaders.FindStringSubmatchIndex(text[at:])
 	if m == nil {

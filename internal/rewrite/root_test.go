@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What is in no folder is found where a URL may begin, by a name with an ending; of
-// what nobody knows there nothing is told, because every path would be.
+// TestRoot verifies that the URL of a file without a folder is found where a URL may begin, if its
+// name has an extension. Unknown URLs of that form are not reported, because any path could be one.
 func TestRoot(t *testing.T) {
 	rows := []Row{
 		{"/logo.png", asset("logo")}, {"/my%20logo.png", asset("my")}, {"/files/e.png", asset("e")},
@@ -51,7 +51,8 @@ func TestRoot(t *testing.T) {
 	}
 }
 
-// Of more folders than can be looked for one by one, URLs are found all the same.
+// TestManyFolders verifies that URLs are found even if there are too many folders to search for
+// each.
 func TestManyFolders(t *testing.T) {
 	var rows []Row
 	var in, want strings.Builder

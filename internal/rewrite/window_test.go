@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What comes out does not depend on where a window of the text ends.
+// TestWindows verifies that the result does not depend on where windows of the text end.
 func TestWindows(t *testing.T) {
 	whole, _ := newRewriter(t, library())
 	whole.window = 8 << 20
@@ -44,7 +44,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// A spot says in which line it is.
+// TestLines verifies the line numbers of spots.
 func TestLines(t *testing.T) {
 	r, _ := newRewriter(t, library())
 	r.window = lookAhead + lookBehind
@@ -55,8 +55,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A serialized string that is too long to be held stays as it is, up to its end and not
-// further, in whatever form it is.
+// TestTooLong verifies that a serialized string beyond the limit stays unchanged up to its end, and
+// that the text after it is rewritten, in every form.
 func TestTooLong(t *testing.T) {
 	r, _ := newRewriter(t, library())
 	r.maxSerialized = 10_000
@@ -79,19 +79,19 @@ func TestTooLong(t *testing.T) {
 			t.Errorf("%s: %d spots", name, len(s))
 		}
 	}
-	// Where it does not end where it says, nobody knows where it ends.
+	// The length is wrong, so the end of the string is unknown.
 	text := `s:20000:"` + strings.Repeat(" ", 30_000) + `"; ` + url
 	if got := rewritten(t, r, strings.NewReader(text)); got.String() != text || len(got.spots) != 1 || got.spots[0].Why != TooLong {
 		t.Errorf("got %+v", got.spots)
 	}
-	// One that just fits is corrected.
+	// A string that just fits is corrected.
 	content := strings.Repeat(" ", 10_000-len(url)) + url
 	if got := rewritten(t, r, strings.NewReader(wrapped(content))).String(); got != wrapped(strings.Replace(content, url, asset("a"), 1)) {
 		t.Errorf("got %.100s", got)
 	}
 }
 
-// Strings in strings in strings are corrected, up to a depth that nobody has.
+// TestDepth verifies that nested strings are corrected up to a depth beyond any real one.
 func TestDepth(t *testing.T) {
 	r, _ := newRewriter(t, library())
 	in, want := "https://cdn.example.com/img/a.jpg ", asset("a")+" "
@@ -107,7 +107,7 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// What tries to take long does not.
+// TestHostile verifies that hostile texts do not take long.
 func TestHostile(t *testing.T) {
 	r, _ := newRewriter(t, library())
 	for name, piece := range map[string]string{
@@ -129,7 +129,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// The map is indexed, and finds what is there among many.
+// TestMap verifies that the index of a map with many rows finds each of them.
 func TestMap(t *testing.T) {
 	rows := func(yield func(Row, error) bool) {
 		for n := range 20_000 {

@@ -14,7 +14,7 @@ import (
 	"assetferry/state"
 )
 
-// Options say where the status of which run is published.
+// Options define the run whose status is published, and where.
 type Options struct {
 	File     string // of metrics; empty: none
 	Notifier *notify.Notifier
@@ -22,7 +22,7 @@ type Options struct {
 	Version  string
 	Labels   metrics.Labels
 
-	Complete func([]state.Tally) bool  // reports whether nothing is left
+	Complete func([]state.Tally) bool  // reports whether no work is left
 	Sent     func([]state.Tally) int64 // bytes
 }
 

@@ -9,7 +9,8 @@ import (
 	"assetferry/state"
 )
 
-// Trends compare the last syncs. Rows of zeros are left out, except for created and failed.
+// TestTrends verifies that trends compare the last syncs. Rows of zeros are omitted, except for
+// created and failed.
 func TestTrends(t *testing.T) {
 	began := time.Date(2026, 11, 20, 2, 0, 0, 0, time.UTC)
 	syncOf := func(took time.Duration) state.Run {

@@ -19,7 +19,7 @@ type Options struct {
 	Settings        *config.Settings
 	Lookup          config.Env
 	To              config.Destination
-	Inherited       config.Inheritance // what the settings require
+	Inherited       config.Inheritance // variables and files that the settings require
 	Source          string             // in a form that is valid in any folder
 	At              config.TimeOfDay
 	Program         string   // path of this program
@@ -122,7 +122,7 @@ func (j *Job) places() error {
 		return err
 	}
 	ours = filepath.Dir(ours)
-	j.Log = filepath.Join(ours, j.Name+".log") // not beside the state database, which may be in the source
+	j.Log = filepath.Join(ours, j.Name+".log") // not next to the state database, which may be in the source
 	if j.Settings.State == "" {
 		j.Written = append(j.Written, ours)
 	}

@@ -211,7 +211,7 @@ func TestLines(t *testing.T) {
 	// Only failures are reported.
 	for script, want := range map[string]string{
 		"echo fine": "", "exit 7": "",
-		"exit 3": "assetferry-test: exit code 3, see ", "kill -KILL $$": "assetferry-test: exit code 137, see ", // and the shell says why
+		"exit 3": "assetferry-test: exit code 3, see ", "kill -KILL $$": "assetferry-test: exit code 137, see ", // the shell reports the reason
 	} {
 		if mail, _ := c.run(Task{Command: []string{c.program(script)}}); !strings.Contains(mail, want) || want == "" && mail != "" {
 			t.Errorf("%s: cron mails %q", script, mail)

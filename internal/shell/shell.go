@@ -8,7 +8,7 @@ import (
 
 var plainWord = regexp.MustCompile(`^[\w./:@%+=,-]+$`)
 
-// Word quotes a word where a shell would not take it as it is.
+// Word quotes a word if a shell would change it.
 func Word(s string) string {
 	if plainWord.MatchString(s) {
 		return s

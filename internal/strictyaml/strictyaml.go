@@ -1,9 +1,8 @@
-// Package strictyaml reads small YAML files that people write, and shows every
-// mistake, the reader's and the parser's, at its place: file, line, column, the line
-// itself and a caret below it.
+// Package strictyaml reads small YAML files that people write. It shows every error, its own and
+// those of the parser, at its place: file, line, column, the line itself and a caret below it.
 //
-// A file is walked node by node rather than decoded into a struct, because only nodes
-// know where they stand.
+// It walks the nodes of a file instead of decoding it into a struct, because only nodes have a
+// position.
 package strictyaml
 
 import (
@@ -21,25 +20,24 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// What no file needs. The limits keep one that was named by mistake out of the memory:
-// for deep nesting, the parser takes gigabytes; for ten times the keys, a hundred times as
-// long.
+// Limits that no configuration needs. They keep the memory low if a wrong file is named: the parser
+// takes gigabytes for deep nesting, and a hundred times as long for ten times as many keys.
 const (
 	maxFile  = 256 << 10
 	maxDepth = 32
 	maxKeys  = 10_000
 )
 
-// A File is a file while it is read.
+// A File is a parsed file.
 type File struct {
 	Path string
-	Root ast.Node // nil if there is nothing but comments
+	Root ast.Node // nil if the file contains only comments
 	data []byte
 }
 
-// A Mistake is something wrong with a file, shown at its place.
+// A Mistake is an error in a file, shown at its place.
 type Mistake struct {
-	Line, Column int // in characters, from 1; 0 if it is wrong as a whole
+	Line, Column int // in characters, from 1; 0 if the error concerns the whole file
 	What         string
 	text         string
 }
@@ -52,7 +50,7 @@ func Parse(path string, data []byte) (*File, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	tree, err := parser.ParseBytes(f.data, 0, parser.AllowDuplicateMapKey()) // see Entries
+	tree, err := parser.ParseBytes(f.data, 0, parser.AllowDuplicateMapKey()) // Entries reports duplicate keys
 	if err != nil {
 		return nil, f.syntaxError(err)
 	}
@@ -68,7 +66,7 @@ func Parse(path string, data []byte) (*File, error) {
 	return f, nil
 }
 
-// check refuses what is no file of ours at all.
+// check refuses a file that cannot be a configuration.
 func (f *File) check() error {
 	if len(f.data) > maxFile {
 		return f.notSettings(fmt.Sprintf("it is larger than %d KiB", maxFile>>10))
@@ -89,12 +87,12 @@ func (f *File) check() error {
 	return nil
 }
 
-// notSettings is a mistake of somebody who named another file.
+// notSettings returns the error for a file that is probably another one than intended.
 func (f *File) notSettings(what string) error {
 	return &Mistake{What: what, text: f.Path + ": not a file of settings: " + what}
 }
 
-// Entries are the keys and values of a mapping, each key at most once.
+// Entries returns the keys and values of a mapping. A duplicate key is an error.
 func (f *File) Entries(node ast.Node) ([]*ast.MappingValueNode, error) {
 	mapping, ok := node.(*ast.MappingNode)
 	if !ok {
@@ -111,7 +109,7 @@ func (f *File) Entries(node ast.Node) ([]*ast.MappingValueNode, error) {
 	return mapping.Values, nil
 }
 
-// Scalar returns a value as it is written.
+// Scalar returns the text of a scalar value as it is written.
 func Scalar(node ast.Node) (string, bool) {
 	switch n := node.(type) {
 	case *ast.StringNode:
@@ -124,7 +122,7 @@ func Scalar(node ast.Node) (string, bool) {
 	return "", false
 }
 
-// Plain says whether neither a node nor any node in it has a tag, an anchor or an alias.
+// Plain reports whether neither the node nor a node below it has a tag, an anchor or an alias.
 func Plain(node ast.Node) bool {
 	plain := true
 	ast.Walk(visitor(func(n ast.Node) bool {
@@ -132,12 +130,12 @@ func Plain(node ast.Node) bool {
 		case *ast.TagNode, *ast.AnchorNode, *ast.AliasNode:
 			plain = false
 		}
-		return plain // what is below a tag may be nil, which Walk cannot pass
+		return plain // the node below a tag may be nil, and Walk would panic
 	}), node)
 	return plain
 }
 
-// visitor is called for each node, and says whether to go on below it.
+// A visitor is called for each node, and reports whether to visit the nodes below it.
 type visitor func(ast.Node) bool
 
 func (v visitor) Visit(n ast.Node) ast.Visitor {
@@ -147,7 +145,7 @@ func (v visitor) Visit(n ast.Node) ast.Visitor {
 	return nil
 }
 
-// ErrorAt is a mistake at the place of a node.
+// ErrorAt returns an error at the place of a node.
 func (f *File) ErrorAt(node ast.Node, message string) error {
 	if m, ok := node.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
 		node = m.Values[0].Key // the token of such a mapping is its first ":"
@@ -155,8 +153,7 @@ func (f *File) ErrorAt(node ast.Node, message string) error {
 	return f.errorAtToken(node.GetToken(), message)
 }
 
-// syntaxError is a mistake that the parser found, in our words where its own are about
-// parsing.
+// syntaxError returns an error of the parser, reworded if its message is about parsing.
 func (f *File) syntaxError(err error) error {
 	if at := f.tab(); at >= 0 {
 		return f.errorAtOffset(at, "a tab cannot indent; use spaces")
@@ -181,7 +178,7 @@ func (f *File) syntaxError(err error) error {
 	return f.errorAtToken(e.GetToken(), message)
 }
 
-// tab finds the first tab that indents a line; -1: there is none.
+// tab returns the offset of the first tab that indents a line, or -1.
 func (f *File) tab() int {
 	at := 0
 	for line := range bytes.Lines(f.data) {
@@ -194,7 +191,7 @@ func (f *File) tab() int {
 	return -1
 }
 
-// errorAsAWhole is a mistake that has no place.
+// errorAsAWhole returns an error without a place.
 func (f *File) errorAsAWhole(message string) error {
 	return &Mistake{What: message, text: f.Path + ": " + message}
 }
@@ -212,7 +209,7 @@ func (f *File) errorAtOffset(offset int, message string) error {
 	return f.errorAt(bytes.Count(before, []byte("\n"))+1, utf8.RuneCount(before[begin:])+1, message)
 }
 
-// errorAt shows a mistake with its place and its line.
+// errorAt returns an error with its place and its line.
 func (f *File) errorAt(line, column int, message string) error {
 	text := fmt.Sprintf("%s:%d:%d: %s", f.Path, line, column, message)
 	lines := strings.Split(string(f.data), "\n")
@@ -224,7 +221,7 @@ func (f *File) errorAt(line, column int, message string) error {
 	return &Mistake{Line: line, Column: column, What: message, text: text}
 }
 
-// visible keeps every character of a line one column wide, so that the caret is right.
+// visible replaces characters of a line so that each is one column wide and the caret is right.
 func visible(line string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -237,8 +234,8 @@ func visible(line string) string {
 	}, line)
 }
 
-// maskSecrets hides what follows a key that may hold a secret, who logs in with an
-// URL, and URLs that stand alone, which are hooks: messages end up in logs.
+// maskSecrets hides the values of keys that may contain secrets, the user information of URLs, and
+// URLs without a key, which may be webhooks: error messages end up in logs.
 func maskSecrets(line string) string {
 	secret := regexp.MustCompile(`(?i)(key|secret|password|token|notify)["']?\s*:\s*\S|://[^/\s]*@|^[\s\-\["']*([a-z,]+=)?https?://`)
 	at := secret.FindStringIndex(line)
@@ -252,8 +249,8 @@ func maskSecrets(line string) string {
 	return shown + "..."
 }
 
-// Suggestion names the known word that is closest to a wrong one, if most of the
-// wrong one is in it.
+// Suggestion returns a question with the known word that is most similar to a wrong one, or "" if
+// none is similar enough.
 func Suggestion(wrong string, known []string) string {
 	best, distance := "", min(3, (len(wrong)+2)/2)
 	for _, k := range known {
@@ -267,7 +264,7 @@ func Suggestion(wrong string, known []string) string {
 	return fmt.Sprintf("; did you mean %q?", best)
 }
 
-// editDistance counts the characters to insert, delete or replace.
+// editDistance returns the number of characters to insert, delete or replace.
 func editDistance(a, b string) int {
 	if len(a) > 64 { // no key is that long
 		return len(a)
@@ -291,7 +288,7 @@ func editDistance(a, b string) int {
 	return row[len(b)]
 }
 
-// tooDeep looks at the brackets and at the dashes in front of lines.
+// tooDeep reports whether brackets, or dashes at the beginning of lines, are nested too deep.
 func tooDeep(data []byte) bool {
 	brackets := 0
 	for line := range bytes.Lines(data) {
@@ -324,7 +321,7 @@ func tooDeep(data []byte) bool {
 	return false
 }
 
-// keys counts what may end one.
+// keys returns the number of characters that may end a key.
 func keys(data []byte) (n int) {
 	for at, c := range data {
 		if c == ':' && (at+1 == len(data) || unicode.IsSpace(rune(data[at+1]))) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMistakes shows every mistake at its place. What a person reads in full is in the
-// golden files of those who use this package.
+// TestMistakes verifies the place of every error. The golden files of the packages that use this
+// one contain the complete messages.
 func TestMistakes(t *testing.T) {
 	for _, tc := range []struct{ name, text, want string }{
 		{"tab", "a:\n\tb: c\n", "f:2:1: a tab cannot indent; use spaces\n  2 |  b: c\n      ^"},
@@ -42,7 +42,8 @@ func TestEntries(t *testing.T) {
 	}
 }
 
-// Tabs that do not indent are no mistake, and a mistake elsewhere is not put on them.
+// TestHarmlessTabs verifies that tabs that do not indent a line are accepted, and that an error
+// elsewhere is not attributed to them.
 func TestHarmlessTabs(t *testing.T) {
 	if f, err := Parse("f", []byte("a:\tb\n \t\nc: d\t# e\n")); err != nil || f.Root == nil {
 		t.Errorf("got %v", err)

@@ -7,9 +7,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// PlaceIn is where in the file a character of a value stands, by how many characters of
-// the value come before it. Line and column count from 1. What quotes, escapes and folded
-// lines make of a value is followed as closely as people write them.
+// PlaceIn returns the line and column in the file, from 1, of the character at offset n of a value.
+// It handles quotes, escapes and folded lines as people commonly write them.
 func (f *File) PlaceIn(node ast.Node, n int) (line, column int) {
 	value, _ := Scalar(node)
 	t := node.GetToken()
@@ -29,13 +28,13 @@ func (f *File) PlaceIn(node ast.Node, n int) (line, column int) {
 	return f.lineAndColumn(r.at)
 }
 
-// ErrorIn is a mistake at a character of a value, see PlaceIn.
+// ErrorIn returns an error at a character of a value, see PlaceIn.
 func (f *File) ErrorIn(node ast.Node, n int, message string) error {
 	line, column := f.PlaceIn(node, n)
 	return f.errorAt(line, column, message)
 }
 
-// Line is the line that a node begins in.
+// Line returns the line in which a node begins.
 func (f *File) Line(node ast.Node) int {
 	if m, ok := node.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
 		node = m.Values[0].Key
@@ -46,7 +45,7 @@ func (f *File) Line(node ast.Node) int {
 	return 1
 }
 
-// offset is where a line and a column begin in the data.
+// offset returns the offset of a line and column in the data.
 func (f *File) offset(line, column int) int {
 	at := 0
 	for ; line > 1; line-- {
@@ -68,15 +67,15 @@ func (f *File) lineAndColumn(offset int) (line, column int) {
 	return bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
 }
 
-// A rawValue is a value as it is written, while it is passed over.
+// A rawValue reads a value as it is written in the file.
 type rawValue struct {
 	data   []byte
 	at     int
-	quote  byte // of the value: ', " or 0
-	indent int  // of a block's lines; -1 if it is no block
+	quote  byte // quotation mark of the value: ', " or 0
+	indent int  // indentation of the lines of a block; -1 if the value is no block
 }
 
-// begin goes to the first character of a value.
+// begin moves to the first character of a value.
 func (r *rawValue) begin(node ast.Node) {
 	r.indent = -1
 	if _, block := node.(*ast.LiteralNode); block {
@@ -95,7 +94,7 @@ func (r *rawValue) begin(node ast.Node) {
 	}
 }
 
-// peek is a byte that is ahead, 0 at the end.
+// peek returns a byte at a distance, 0 at the end.
 func (r *rawValue) peek(ahead int) byte {
 	if r.at+ahead >= len(r.data) {
 		return 0
@@ -109,7 +108,7 @@ func (r *rawValue) skipTo(c byte) {
 	}
 }
 
-// pass goes over what stands for a character of the value.
+// pass skips the text that encodes a character of the value.
 func (r *rawValue) pass(c rune) {
 	r.skipContinued()
 	switch next := r.peek(0); {
@@ -125,13 +124,13 @@ func (r *rawValue) pass(c rune) {
 	}
 }
 
-// passSpace goes over a space, or over the end of a line that stands for one.
+// passSpace skips a space, or a line break that encodes one.
 func (r *rawValue) passSpace() {
 	if r.quote == '"' && r.peek(0) == '\\' {
 		r.passEscape()
 		return
 	}
-	line := 0 // how far it is to the end of the line, if there is only space before
+	line := 0 // distance to the end of the line if only spaces are left
 	for r.indent < 0 && (r.peek(line) == ' ' || r.peek(line) == '\r') {
 		line++
 	}
@@ -140,7 +139,7 @@ func (r *rawValue) passSpace() {
 		return
 	}
 	r.at += line
-	for first := true; r.peek(0) == '\n' && (first || r.indent < 0); first = false { // in a block, each line counts
+	for first := true; r.peek(0) == '\n' && (first || r.indent < 0); first = false { // in a block each one counts
 		r.at++
 		for n := 0; (r.indent < 0 || n < r.indent) && r.peek(0) == ' '; n++ {
 			r.at++
@@ -148,7 +147,7 @@ func (r *rawValue) passSpace() {
 	}
 }
 
-// skipContinued goes over a backslash at the end of a line, which stands for nothing.
+// skipContinued skips a backslash at the end of a line, which encodes nothing.
 func (r *rawValue) skipContinued() {
 	if r.quote != '"' || r.peek(0) != '\\' || r.peek(1) != '\n' {
 		return
@@ -158,7 +157,7 @@ func (r *rawValue) skipContinued() {
 	}
 }
 
-// passEscape goes over a backslash and what belongs to it.
+// passEscape skips a backslash and the rest of its escape.
 func (r *rawValue) passEscape() {
 	digits := map[byte]int{'x': 2, 'u': 4, 'U': 8}[r.peek(1)]
 	r.at = min(r.at+len(`\x`)+digits, len(r.data))

@@ -8,7 +8,7 @@ import (
 	"assetferry/internal/strictyaml"
 )
 
-// The mark is where it is expected, in every form that a value can have.
+// TestPlaceIn verifies the position of the caret for every form of a value.
 func TestPlaceIn(t *testing.T) {
 	for name, text := range map[string]string{
 		"plain":         "a: 1\nb: some €text @ here\n",

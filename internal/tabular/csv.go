@@ -13,7 +13,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// separators are what programs write between the fields of what they call CSV.
+// separators lists the field separators of files that programs call CSV.
 const separators = ",;\t"
 
 // csvRows reads the rows of a CSV table.
@@ -22,7 +22,7 @@ type csvRows struct {
 	limit   *rowLimit
 	from    *csv.Reader
 	use     Use
-	like    string // what all rows have as many fields as
+	like    string // a row to compare the number of fields with
 }
 
 func newCSVRows(r io.Reader, separator rune, columns int, u Use) *csvRows {
@@ -32,7 +32,7 @@ func newCSVRows(r io.Reader, separator rune, columns int, u Use) *csvRows {
 	return &csvRows{columns: columns, limit: limit, from: from, use: u, like: "header"}
 }
 
-// beginCSV reads the header, if there is one.
+// beginCSV reads the header if the table has one.
 func (f *File) beginCSV(from io.Reader) error {
 	buffered := bufio.NewReaderSize(from, 64<<10)
 	begin, err := buffered.Peek(buffered.Size())
@@ -61,8 +61,8 @@ func (f *File) beginCSV(from io.Reader) error {
 	return nil
 }
 
-// beginRows begins with the first line if that is a row already. What separates fields is
-// what makes it one: URLs may have other separators in them.
+// beginRows makes the first line a row if the table has no header. It tries each separator, because
+// a URL may contain the other ones.
 func (f *File) beginRows(from io.Reader, begin string) bool {
 	if f.use.IsRow == nil {
 		return false
@@ -87,12 +87,12 @@ func (f *File) beginRows(from io.Reader, begin string) bool {
 	return false
 }
 
-// HeaderMistake is one in the name of a column, as long as no row has been read.
+// HeaderMistake returns a mistake in the name of a column. Call it before the first row is read.
 func (f *File) HeaderMistake(column int, what string) *Mistake {
 	return f.first.(*csvRows).row(nil).Mistake(column, what)
 }
 
-// separatorOf tells by the header what separates fields.
+// separatorOf returns the field separator that a header uses.
 func separatorOf(begin string) rune {
 	header, _, _ := strings.Cut(strings.TrimLeft(begin, "\r\n"), "\n")
 	if i := strings.IndexAny(header, separators); i >= 0 {
@@ -110,13 +110,13 @@ func (c *csvRows) next() (Row, error) {
 		if err != nil {
 			return Row{}, err
 		}
-		if slices.ContainsFunc(fields, func(f string) bool { return f != "" }) { // spreadsheets write rows of nothing
+		if slices.ContainsFunc(fields, func(f string) bool { return f != "" }) { // spreadsheets write empty rows
 			return c.check(c.row(fields))
 		}
 	}
 }
 
-// read reads the fields of a row, and puts what is wrong with its form into our words.
+// read returns the fields of a row. It rewords the errors of the CSV reader.
 func (c *csvRows) read() ([]string, error) {
 	fields, err := c.from.Read()
 	e, ok := errors.AsType[*csv.ParseError](err)
@@ -134,7 +134,8 @@ func (c *csvRows) read() ([]string, error) {
 	return nil, err
 }
 
-// miscounted says that a row has other fields than the header, and what usually is the cause.
+// miscounted returns a message about a row whose number of fields differs from the header, with the
+// usual cause.
 func (c *csvRows) miscounted(fields int) string {
 	s := "s"
 	if fields == 1 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestTableWithoutHeader has a use whose tables may begin with a row.
+// TestTableWithoutHeader reads tables of a use that allows a row in the first line.
 func TestTableWithoutHeader(t *testing.T) {
 	use := Use{Kind: "map", Columns: []string{"old", "new"}, AnyName: true,
 		IsRow: func(cells []string) bool {

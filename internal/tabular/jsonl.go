@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// jsonRows reads the rows of a table of JSON Lines.
+// jsonRows reads the rows of a JSON Lines table.
 type jsonRows struct {
 	limit *rowLimit
 	from  *bufio.Reader
 	read  int64
-	line  int // of the row read last
+	line  int // number of the last row
 	use   Use
 }
 

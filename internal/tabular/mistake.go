@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// A Mistake is something in a table that cannot be meant.
+// A Mistake is an error in the content of a table.
 type Mistake struct {
-	Line, Column int // in bytes, from 1
+	Line, Column int // Column in bytes; both count from 1
 	What         string
 }
 
@@ -17,10 +17,10 @@ func (m *Mistake) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", m.Line, m.Column, m.What)
 }
 
-// MaxReported is how many mistakes of a table are told. They are often all the same one.
+// MaxReported is the maximum number of reported mistakes of a table: they often have one cause.
 const MaxReported = 10
 
-// Mistakes are what is wrong with a table: how much, and what comes first.
+// Mistakes counts the mistakes in a table and keeps the first ones.
 type Mistakes struct {
 	File  string
 	Use   Use
@@ -28,7 +28,7 @@ type Mistakes struct {
 	First []Mistake // in order, at most MaxReported
 }
 
-// Mistakes begins to collect those of a table.
+// Mistakes returns an empty collection for the mistakes of this table.
 func (f *File) Mistakes() *Mistakes { return &Mistakes{File: f.name, Use: f.use} }
 
 func (e *Mistakes) Error() string {
@@ -47,12 +47,12 @@ func (e *Mistakes) Error() string {
 	return b.String()
 }
 
-// Hint is what to do next.
+// Hint returns the next step for the user.
 func (e *Mistakes) Hint() string {
 	return fmt.Sprintf("fix the table and run the same command again; nothing was sent (for the format, see assetferry help %s)", e.Use.Topic)
 }
 
-// Note takes down an error if it is a mistake; any other is given back.
+// Note records an error if it is a *Mistake and returns nil. It returns any other error.
 func (e *Mistakes) Note(err error) error {
 	m, ok := errors.AsType[*Mistake](err)
 	if !ok {
@@ -65,7 +65,7 @@ func (e *Mistakes) Note(err error) error {
 	return nil
 }
 
-// Verdict is the error if there is a mistake.
+// Verdict returns m as an error if it contains a mistake, otherwise nil.
 func (e *Mistakes) Verdict() error {
 	if e.Total == 0 {
 		return nil

@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// A Row is one of a table. It is valid until the next one is read.
+// A Row is a row of a table. It is valid until the next one is read.
 type Row struct {
-	Cells []string // of CSV, as many as there are columns
-	JSON  []byte   // of JSON Lines: the line
+	Cells []string // for CSV, one for each column
+	JSON  []byte   // for JSON Lines: the line
 
-	place  func(cell int) (line, column int) // of CSV
-	line   int                               // of JSON Lines
-	before int                               // lines, before where its reader began
+	place  func(cell int) (line, column int) // for CSV
+	line   int                               // for JSON Lines
+	before int                               // number of lines before the first line of the reader
 	use    Use
 }
 
-// Where tells where in the table a cell is; of JSON, where the row is.
+// Where returns the line and column of a cell; for JSON Lines, those of the row.
 func (r Row) Where(cell int) (line, column int) {
 	if r.place == nil {
 		return r.before + r.line, 1
@@ -30,14 +30,14 @@ func (r Row) Where(cell int) (line, column int) {
 	return r.before + line, column
 }
 
-// Mistake is one in a cell; of JSON, in the row.
+// Mistake returns a mistake in a cell; for JSON Lines, in the row.
 func (r Row) Mistake(cell int, what string) *Mistake {
 	line, column := r.Where(cell)
 	return &Mistake{line, column, what}
 }
 
-// Decode reads a row of JSON. What is wrong with it is a *Mistake, and so is a name that
-// a struct has no field for.
+// Decode decodes a row of JSON Lines into a struct. It returns a *Mistake if the row is invalid or
+// has a name without a field in the struct.
 func (r Row) Decode(into any) error {
 	d := json.NewDecoder(bytes.NewReader(r.JSON))
 	d.DisallowUnknownFields()
@@ -55,7 +55,7 @@ func (r Row) at(column int64, what string) *Mistake {
 	return &Mistake{r.before + r.line, max(int(column), 1), what}
 }
 
-// explain puts what is wrong with a line into our words.
+// explain rewords a decoding error and adds its place.
 func (r Row) explain(err error) error {
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return r.at(e.Offset, "not JSON: "+e.Error())
@@ -69,10 +69,10 @@ func (r Row) explain(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return r.at(int64(len(r.JSON)), "not JSON: the object is not closed")
 	}
-	return r.at(1, strings.TrimPrefix(err.Error(), "json: ")) // a field that has no meaning
+	return r.at(1, strings.TrimPrefix(err.Error(), "json: ")) // an unknown field
 }
 
-// shouldBe is what a value should be that is not of a kind.
+// shouldBe describes the value that a field of this kind needs.
 func shouldBe(k reflect.Kind) string {
 	switch k {
 	case reflect.Slice:

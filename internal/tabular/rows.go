@@ -1,9 +1,8 @@
-// Package rows reads tables that people and programs write: CSV with commas, semicolons or
-// tabs, and JSON Lines. It knows where every row begins and says what is wrong by line and
-// column; what a row means is up to who reads it.
+// Package tabular reads tables that people and programs write: CSV with commas, semicolons or tabs,
+// and JSON Lines. It reports errors by line and column. The caller interprets the rows.
 //
-// The rows stay in the file. Who wants to find one again remembers the offset at which it
-// begins, so that a table of any size takes as little memory as that.
+// The rows stay in the file. A caller that needs a row again remembers its offset, so a table of
+// any size takes little memory.
 package tabular
 
 import (
@@ -16,53 +15,53 @@ import (
 	"strings"
 )
 
-// MaxRow is how many bytes a row may have. One that is longer is rather a quote that
-// somebody forgot to close, and would be read to the end of the file.
+// MaxRow is the maximum size of a row in bytes. A longer one usually has a missing quote, and would
+// be read up to the end of the file.
 const MaxRow = 1 << 20
 
-// A Use is what a table is for, in the words of errors.
+// A Use is the purpose of a table, in the words of error messages.
 type Use struct {
 	Kind    string // such as "metadata table"
-	Topic   string // of assetferry help, that tells the form
-	Example string // of a row in JSON
+	Topic   string // the topic of assetferry help that describes the format
+	Example string // a row in JSON
 
-	// Lines takes a file that ends in .json for JSON Lines, too, which is what this program
-	// writes into one for this use.
+	// Lines reads a file that ends in .json as JSON Lines, too, because this program writes them
+	// under that name for this use.
 	Lines bool
 
-	// Columns names the columns of a CSV table that has no header, and IsRow reports whether
-	// a first line is none. Where they are missing, every table has a header.
+	// Columns names the columns of a CSV table without a header. IsRow reports whether the first
+	// line is a row. If they are nil, every table has a header.
 	Columns []string
 	IsRow   func(cells []string) bool
 
-	// AnyName takes a file with an ending that says nothing for CSV.
+	// AnyName reads a file whose extension is unknown as CSV.
 	AnyName bool
 }
 
-// A File is a table. It may be read by several goroutines.
+// A File is an open table. Several goroutines may read it.
 type File struct {
 	name  string
 	use   Use
 	from  io.ReaderAt
 	size  int64
-	begin int64 // of the first row, or of the header
+	begin int64 // offset of the first row, or of the header
 	first reader
-	at    func(io.Reader) reader // below the header
+	at    func(io.Reader) reader // returns a reader of rows below the header
 	names []string
 	file  io.Closer
 }
 
-// A reader of rows begins somewhere in a table.
+// A reader reads the rows from an offset on.
 type reader interface {
-	// next gives the next row, io.EOF after the last. A *Mistake is of one row, and
-	// the next one may be right; any other error is the end.
+	// next returns the next row, and io.EOF after the last one. A *Mistake concerns one row, so the
+	// caller may continue; after any other error it must not.
 	next() (Row, error)
-	// offset is how many bytes come before the next row.
+	// offset returns the number of bytes before the next row.
 	offset() int64
 }
 
-// Open opens a table. One that cannot be read at all is a *Mistakes. The file stays open:
-// another that is put in its place does no harm.
+// Open opens a table. If the whole table is unreadable, the error is a *Mistakes. The file stays
+// open, so a file that replaces it has no effect.
 func Open(name string, u Use) (*File, error) {
 	open, err := formatOf(name, u)
 	if err != nil {
@@ -87,7 +86,7 @@ func Open(name string, u Use) (*File, error) {
 	return f, nil
 }
 
-// New reads a table from somewhere else than a file of its own. Its name tells the form.
+// New reads a table from another reader than a file. The extension of the name selects the format.
 func New(name string, u Use, from io.ReaderAt, size int64) (*File, error) {
 	open, err := formatOf(name, u)
 	if err != nil {
@@ -96,7 +95,7 @@ func New(name string, u Use, from io.ReaderAt, size int64) (*File, error) {
 	return newFile(name, u, from, size, open)
 }
 
-// A format begins to read a table.
+// A format starts reading a table.
 type format func(f *File, from io.Reader) error
 
 func formatOf(name string, u Use) (format, error) {
@@ -112,7 +111,7 @@ func formatOf(name string, u Use) (format, error) {
 	return nil, &FormatError{name, u}
 }
 
-// A FormatError says that the name of a table does not tell its form.
+// A FormatError means that the extension of a table selects no format.
 type FormatError struct {
 	File string
 	Use  Use
@@ -122,7 +121,7 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("%s %s is not a .csv, .tsv, .jsonl or .ndjson file", e.Use.Kind, e.File)
 }
 
-// Hint is what to do next.
+// Hint returns the next step for the user.
 func (e *FormatError) Hint() string {
 	return fmt.Sprintf("use the extension of its format (see assetferry help %s)", e.Use.Topic)
 }
@@ -146,7 +145,7 @@ func newFile(name string, u Use, from io.ReaderAt, size int64, open format) (*Fi
 	return f, nil
 }
 
-// skipMark begins after the mark of UTF-8 that some programs write.
+// skipMark skips a byte order mark, which some programs write.
 func (f *File) skipMark() error {
 	mark := make([]byte, 3)
 	n, err := f.from.ReadAt(mark[:min(3, f.size)], 0)
@@ -164,13 +163,13 @@ func (f *File) skipMark() error {
 
 func (f *File) section(at int64) io.Reader { return io.NewSectionReader(f.from, at, f.size-at) }
 
-// Columns are the names in the header, in normal form and in order. There are none in JSON
-// Lines, where each row has names of its own.
+// Columns returns the names in the header, normalized and in order. JSON Lines have none, because
+// each row has its own names.
 func (f *File) Columns() []string { return f.names }
 
-// Each reads all rows in order and gives each with the offset at which it can be read
-// again. Mistakes go into wrong, those of the form and those that take gives back; any
-// other error of take is the end. It may be called once.
+// Each passes all rows to take in order, each with its offset for At. It adds mistakes of the
+// format, and those that take returns, to wrong. Any other error of take ends it. Call it only
+// once.
 func (f *File) Each(wrong *Mistakes, take func(at int64, r Row) error) error {
 	for {
 		at := f.begin + f.first.offset()
@@ -178,7 +177,7 @@ func (f *File) Each(wrong *Mistakes, take func(at int64, r Row) error) error {
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
-		case errors.Is(err, errLong): // what follows cannot be understood
+		case errors.Is(err, errLong): // the following bytes cannot be parsed
 			line, err := f.line(at)
 			if err == nil {
 				err = wrong.Note(&Mistake{line, 1, errLong.Error()})
@@ -197,7 +196,7 @@ func (f *File) Each(wrong *Mistakes, take func(at int64, r Row) error) error {
 	}
 }
 
-// At reads the row at an offset that Each gave. Lines are counted from there.
+// At returns the row at an offset from Each. Its lines count from that offset.
 func (f *File) At(at int64) (Row, error) {
 	r, err := f.at(f.section(at)).next()
 	if _, wrong := errors.AsType[*Mistake](err); wrong || errors.Is(err, io.EOF) || errors.Is(err, errLong) {
@@ -206,7 +205,7 @@ func (f *File) At(at int64) (Row, error) {
 	return r, f.fail(err)
 }
 
-// Place is At with the lines of the whole table, which takes long.
+// Place is At with line numbers of the whole table. It is slow, because it counts the lines.
 func (f *File) Place(at int64) (Row, error) {
 	r, err := f.At(at)
 	if err != nil {
@@ -217,7 +216,7 @@ func (f *File) Place(at int64) (Row, error) {
 	return r, f.fail(err)
 }
 
-// line gives the line that an offset is in.
+// line returns the number of the line that contains an offset.
 func (f *File) line(at int64) (int, error) {
 	n, before := 1, io.NewSectionReader(f.from, 0, at)
 	for piece := make([]byte, 64<<10); ; {
@@ -238,11 +237,11 @@ func (f *File) fail(err error) error {
 	return fmt.Errorf("read %s %s: %w", f.use.Kind, f.name, err)
 }
 
-// Changed is the error where a row is not what it was before.
+// Changed returns the error for a row that differs from what Each read.
 func (f *File) Changed() error { return &ChangedError{f.name, f.use} }
 
-// A ChangedError says that somebody wrote into a table while it was in use, instead of
-// putting another file in its place.
+// A ChangedError means that another program wrote into a table while it was in use, instead of
+// replacing the file.
 type ChangedError struct {
 	File string
 	Use  Use
@@ -252,7 +251,7 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("%s %s changed while it was in use", e.Use.Kind, e.File)
 }
 
-// Hint is what to do next.
+// Hint returns the next step for the user.
 func (e *ChangedError) Hint() string {
 	return "run the same command again when the table is complete; to replace a table in use, write another file and rename it"
 }
@@ -260,10 +259,10 @@ func (e *ChangedError) Hint() string {
 // Close closes the file.
 func (f *File) Close() error { return f.file.Close() }
 
-// errLong says that a row is longer than MaxRow.
+// errLong means that a row is longer than MaxRow.
 var errLong = errors.New("the row that begins here is longer than 1 MiB; check for a missing quote")
 
-// A rowLimit reads no more than a row may have.
+// A rowLimit is a reader that fails with errLong after MaxRow bytes of a row.
 type rowLimit struct {
 	from io.Reader
 	left int

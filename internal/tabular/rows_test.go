@@ -21,7 +21,7 @@ func table(tb testing.TB, name, content string) *File {
 	return f
 }
 
-// all reads a table with what is wrong in it.
+// all reads a table and returns its rows, their offsets and its mistakes.
 func all(tb testing.TB, f *File) (read []string, at []int64, wrong *Mistakes) {
 	tb.Helper()
 	wrong = f.Mistakes()

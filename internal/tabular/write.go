@@ -7,31 +7,31 @@ import (
 	"unicode/utf8"
 )
 
-// A Writer writes CSV as RFC 4180 has it, for people with a spreadsheet. It guards every
-// cell, see EscapeFormula, and quotes one that has any of the characters that programs take for
-// the end of a field: some of them split at semicolons and tabs whatever the file is made of,
-// and what follows the split would be a cell of its own that nobody guarded.
+// A Writer writes CSV in the format of RFC 4180, for people with a spreadsheet. It escapes
+// formulas, see EscapeFormula. It also quotes each cell that contains a character which any program
+// treats as a separator: some programs split at semicolons and tabs in every file, and the text
+// behind the split would be a cell that is not escaped.
 type Writer struct {
 	to   io.Writer
 	end  string
 	line []byte
 }
 
-// NewWriter returns a Writer whose rows end with a line feed.
+// NewWriter returns a Writer that ends rows with a line feed.
 func NewWriter(to io.Writer) *Writer { return &Writer{to: to, end: "\n"} }
 
-// NewCRLFWriter returns a Writer whose rows end as RFC 4180 has it.
+// NewCRLFWriter returns a Writer that ends rows with CR LF, as in RFC 4180.
 func NewCRLFWriter(to io.Writer) *Writer { return &Writer{to: to, end: "\r\n"} }
 
-// Write writes a row, in one call of what is written to. Errors are those of it. Line breaks
-// in a cell may come back as line feeds, whatever they were.
+// Write writes a row, in one call of the underlying writer, and returns its error. A program that
+// reads the row may get the line breaks of a cell as line feeds.
 func (w *Writer) Write(cells []string) error {
 	w.line = append(AppendCSV(w.line[:0], cells), w.end...)
 	_, err := w.to.Write(w.line)
 	return err
 }
 
-// AppendCSV appends a row as a Writer writes it, without the end of the line.
+// AppendCSV appends a row in the format of Writer, without the end of the line.
 func AppendCSV(line []byte, cells []string) []byte {
 	for n, cell := range cells {
 		if n > 0 {
@@ -40,7 +40,7 @@ func AppendCSV(line []byte, cells []string) []byte {
 		line = appendCell(line, EscapeFormula(cell))
 	}
 	if len(cells) == 1 && cells[0] == "" {
-		line = append(line, `""`...) // an empty line would be no row
+		line = append(line, `""`...) // because readers skip an empty line
 	}
 	return line
 }
@@ -55,12 +55,13 @@ func appendCell(line []byte, cell string) []byte {
 	return append(line, '"')
 }
 
-// formulaStarts are what spreadsheets take for the beginning of a formula, of a command to
-// another program, or for blanks before one; the wide forms are those of East Asian keyboards.
+// formulaStarts lists the characters that spreadsheets take for the beginning of a formula or of a
+// command to another program, and white space that they skip before one. The wide forms come from
+// East Asian keyboards.
 var formulaStarts = [...]string{"=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"}
 
-// EscapeFormula keeps a spreadsheet from running a text: an apostrophe in front makes it text.
-// Texts that look guarded already get another one, so that UnescapeFormula gives the very text back.
+// EscapeFormula puts an apostrophe before a formula, so that a spreadsheet shows it as text. It
+// also escapes a text that looks escaped, so that UnescapeFormula returns exactly the original.
 func EscapeFormula(cell string) string {
 	if isFormula(cell) {
 		return "'" + cell
@@ -70,7 +71,7 @@ func EscapeFormula(cell string) string {
 
 func isLetterOrDigit(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// UnescapeFormula undoes EscapeFormula.
+// UnescapeFormula reverses EscapeFormula.
 func UnescapeFormula(cell string) string {
 	if isFormula(cell) {
 		return strings.TrimPrefix(cell, "'")
@@ -78,10 +79,10 @@ func UnescapeFormula(cell string) string {
 	return cell
 }
 
-// isFormula reports whether a spreadsheet may take a text for a formula, whatever number of
-// apostrophes is in front of it.
+// isFormula reports whether a spreadsheet may take a text for a formula, ignoring apostrophes
+// before it.
 func isFormula(cell string) bool {
-	if cell == "" || isLetterOrDigit(cell[0]) || cell[0] == '/' { // as nearly all begin
+	if cell == "" || isLetterOrDigit(cell[0]) || cell[0] == '/' { // nearly all texts
 		return false
 	}
 	rest := strings.TrimLeft(cell, "'")

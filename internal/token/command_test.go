@@ -16,7 +16,7 @@ import (
 	"assetferry/internal/token"
 )
 
-// TestMain lets the test binary play the program that makes tokens.
+// TestMain makes the test binary act as the program that prints tokens.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "make-token" {
 		os.Exit(makeToken(os.Args[2], os.Args[3:]))
@@ -29,7 +29,7 @@ func makeToken(how string, args []string) int {
 	switch how {
 	case "print":
 		fmt.Println(" " + strings.Join(args, " ") + " ")
-	case "count": // another token each time; the file holds a byte for each
+	case "count": // another token each time; the file contains a byte for each
 		f, err := os.OpenFile(args[0], os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
 		if err != nil {
 			return 1
@@ -76,7 +76,7 @@ func TestCommandTrims(t *testing.T) {
 	}
 }
 
-// A program may print several lines where they are asked for.
+// TestProgramLines verifies that a program may print several lines if Lines is called.
 func TestProgramLines(t *testing.T) {
 	t.Setenv("GORACE", "atexit_sleep_ms=0")
 	self, err := os.Executable()

@@ -25,13 +25,13 @@ type EndpointOptions struct {
 	Transport http.RoundTripper // nil means http.DefaultTransport
 	AllowHTTP bool              // allow plain HTTP to hosts other than this one
 	Timeout   time.Duration     // of one request; 0 means 30 s
-	Retry     retry.Policy      // the zero policy gets a budget of 30 s
+	Retry     retry.Policy      // the zero policy retries for up to 30 s
 	Now       func() time.Time  // nil means time.Now
 }
 
-// An Endpoint is a URL that returns a token, as an application has one for its
-// editors. The URL may hold a secret, so no more than its origin is ever shown. Nothing
-// else is sent there: no credentials, and no redirect is followed.
+// An Endpoint is a URL that returns a token, as applications have one for their editors. The URL
+// may contain a secret, so only its origin is shown. Requests contain no credentials, and redirects
+// are not followed.
 type Endpoint struct {
 	url       Secret
 	origin    string
@@ -88,7 +88,7 @@ func (e *Endpoint) Invalidate() { e.held.forget() }
 type EndpointError struct {
 	Origin string // of the URL
 	Status int    // of the answer; 0 if there is none
-	Err    error  // nil if the endpoint just said no
+	Err    error  // nil if the endpoint only refused
 	class  retry.Class
 }
 

@@ -28,7 +28,7 @@ func newEndpoint(t testing.TB, url string, o token.EndpointOptions) *token.Endpo
 	return e
 }
 
-// A fakeTransport answers without a network.
+// A fakeTransport answers requests without a network.
 type fakeTransport func(*http.Request) (*http.Response, error)
 
 func (f fakeTransport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
@@ -108,8 +108,8 @@ func TestEndpointURL(t *testing.T) {
 	}
 }
 
-// A token is asked for anew at half of its life, after an hour if it says nothing of that,
-// and when the service refused it.
+// TestEndpointLife verifies that a new token is requested at half of the lifetime, after an hour if
+// the token has no expiry, and when the service has refused the token.
 func TestEndpointLife(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

@@ -123,7 +123,7 @@ func (m *Minter) sign(now time.Time) (string, error) {
 	}).SignedString(m.key)
 }
 
-// auth is the claim with the name of the service.
+// auth returns the claim with the name of the service.
 func (c *Claims) auth() map[string]any {
 	if len(c.Permissions) > 0 {
 		return map[string]any{"permissions": c.Permissions}

@@ -138,7 +138,7 @@ func TestMinterFollowsTheServer(t *testing.T) {
 	}
 	m.Invalidate()
 	claims := part(t, mint(t, m), 1)
-	// A second early, which is how well the server's clock is known.
+	// One second early, because the server's clock is known to the second.
 	if got, want := claims["iat"], 1.7e9-300-1; got != want {
 		t.Errorf("iat: got %v, want %v", got, want)
 	}

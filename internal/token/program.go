@@ -61,7 +61,7 @@ func (p *Program) run(parent context.Context, timeout time.Duration) ([]byte, er
 	var out limitedBuffer
 	cmd := exec.CommandContext(ctx, p.argv[0], p.argv[1:]...)
 	cmd.Stdout = &out
-	cmd.WaitDelay = time.Second // a child of the program may hold its output open
+	cmd.WaitDelay = time.Second // a child of the program may keep its output open
 	err := cmd.Run()
 	switch {
 	case parent.Err() != nil:

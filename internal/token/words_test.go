@@ -38,7 +38,7 @@ func TestSplitWords(t *testing.T) {
 	}
 }
 
-// Words put in single quotes come back as they were.
+// FuzzSplitWords verifies that words in single quotes are split into the original words.
 func FuzzSplitWords(f *testing.F) {
 	f.Add("a", "b c")
 	f.Add(`\`, `"`)

@@ -75,8 +75,8 @@ func barWidth(free int) int {
 	return 0
 }
 
-// objectCost is how many bytes an object counts for besides its own, in percent and ETA: about
-// what is transferred during the time that its requests take.
+// objectCost is the number of bytes that an object counts for in addition to its size, in percent
+// and ETA: about the amount that is transferred during its requests.
 const objectCost = 256_000
 
 // done returns how much of the phase is finished, in thousandths, and false while that is

@@ -21,7 +21,7 @@ import (
 	"assetferry/internal/event"
 )
 
-// Options say where output goes and how much of it there is.
+// Options define where output goes and how detailed it is.
 type Options struct {
 	Stdout, Stderr io.Writer
 
@@ -67,7 +67,7 @@ type Out struct {
 	results sync.Mutex // held while writing to stdout, which may take as long as its reader likes
 	stdout  io.Writer
 
-	mu     sync.Mutex // held while writing to stderr, so that lines stay whole, and for what is below
+	mu     sync.Mutex // held while writing to stderr, so that lines stay whole; protects the fields below
 	stderr io.Writer
 	bar    string // the bar that belongs on the terminal's last line; empty if there is none
 	drawn  string // the one that is there
@@ -120,7 +120,7 @@ func New(o Options) *Out {
 // Log returns the logger: terse lines on stderr, full records in the log file.
 func (o *Out) Log() *slog.Logger { return o.log }
 
-// Progress returns the progress display, of which there is one.
+// Progress returns the progress display; there is only one.
 func (o *Out) Progress() *Progress { return o.progress }
 
 // JSON reports whether stdout is JSON Lines.
@@ -236,7 +236,7 @@ func (o *Out) draw(bar string) {
 	}
 }
 
-// hide takes the bar off the terminal, or puts it back.
+// hide removes the bar from the terminal, or shows it again.
 func (o *Out) hide(on bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -253,7 +253,7 @@ func (o *Out) paint(bar string) {
 	if bar == o.drawn {
 		return
 	}
-	rest := max(0, textWidth(o.drawn)-textWidth(bar)) // what the old bar leaves behind
+	rest := max(0, textWidth(o.drawn)-textWidth(bar)) // clear the rest of the old bar
 	text := "\r" + bar + strings.Repeat(" ", rest)
 	if bar == "" {
 		text += "\r"

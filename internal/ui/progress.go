@@ -32,7 +32,7 @@ func chooseForm(o Options, isTerminal func() bool) form {
 	switch {
 	case !showsProgress(o):
 		return formNone
-	case o.Progress == "bar": // asked for by name, so it is drawn anywhere
+	case o.Progress == "bar": // requested explicitly, so it is drawn anywhere
 		return formBar
 	case o.Progress == "plain":
 		return formPlain
@@ -52,9 +52,9 @@ type Progress struct {
 	events bool
 
 	items, bytes           atomic.Int64
-	totalItems, totalBytes atomic.Int64 // -1: unknown
+	totalItems, totalBytes atomic.Int64 // -1 means unknown
 
-	mu    sync.Mutex // guards phase
+	mu    sync.Mutex // protects phase
 	phase *phase     // nil between phases
 }
 
@@ -77,8 +77,8 @@ func (p *Progress) StartPhase(name string, totalItems, totalBytes int64) {
 	p.JoinPhase(name, 0, 0, totalItems, totalBytes)
 }
 
-// JoinPhase is StartPhase for a phase of which a part is done already. That part does not
-// count for the rates.
+// JoinPhase is StartPhase for a phase that has been partly completed. That part does not count for
+// the rates.
 func (p *Progress) JoinPhase(name string, items, bytes, totalItems, totalBytes int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -154,7 +154,7 @@ func (p *Progress) watch(ph *phase) {
 	}
 }
 
-// tick shows what is due.
+// tick shows the output that is due.
 func (p *Progress) tick(ph *phase, s status) {
 	ph.window.add(s.now)
 	if p.form == formBar {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A buffer is a stream that may be read while others write.
+// A buffer is a stream that can be read while it is written.
 type buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -25,8 +25,8 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// screen returns what a terminal shows after that output: a carriage return
-// goes back to the start of the line and characters overwrite each other.
+// screen returns the text that a terminal shows after some output: a carriage return moves the
+// cursor to the start of the line, and characters overwrite each other.
 func screen(output string) []string {
 	lines := []string{}
 	row, column := []rune{}, 0

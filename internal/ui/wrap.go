@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Wrap breaks text between words into lines of so many columns. A longer word has a
+// Wrap breaks text between words into lines of at most a number of columns. A longer word has a
 // line of its own.
 func Wrap(text string, columns int) []string { return Fill(strings.Fields(text), columns) }
 
-// Fill puts words into lines of so many columns.
+// Fill joins words into lines of at most a number of columns.
 func Fill(words []string, columns int) []string {
 	lines := []string{""}
 	for _, word := range words {
@@ -26,9 +26,9 @@ func Fill(words []string, columns int) []string {
 	return lines
 }
 
-// wrapLines fits each line into so many columns; 0 columns are no limit. Continuation lines have
-// the indent of the first, or of the text after a label with two spaces or more. Tables stay as
-// they are, and so do commands of the program: people paste them.
+// wrapLines wraps each line at a number of columns; 0 means no limit. Continuation lines have the
+// indent of the first, or of the text after a label with two spaces or more. Tables stay unchanged,
+// and so do commands of the program: people paste them.
 func wrapLines(text string, columns int, program string) string {
 	if columns <= 0 {
 		return text

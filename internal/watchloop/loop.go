@@ -29,7 +29,7 @@ const (
 	patience = 30 * time.Second
 )
 
-// A Next decides what starts the next run.
+// A Next defines the event that starts the next run.
 type Next int
 
 const (
@@ -60,7 +60,7 @@ type Loop struct {
 	ignore ignored
 
 	reported map[string]bool // messages that were shown, by format
-	off      bool            // the watch failed for good
+	off      bool            // the watch failed permanently
 }
 
 // New returns a Loop.
@@ -132,7 +132,7 @@ func (l *Loop) wait(ctx context.Context, v Next) bool {
 func (l *Loop) hint(of string) {
 	select {
 	case l.hints <- of:
-	default: // the channel holds one already
+	default: // the channel contains one already
 	}
 }
 

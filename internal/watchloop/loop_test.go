@@ -145,7 +145,7 @@ func (w *world) wantRuns(t *testing.T, want ...time.Duration) {
 	}
 }
 
-// tree makes folders. The path that it returns has no links.
+// folders creates folders. The path that it returns has no links.
 func folders(t *testing.T, names ...string) string {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())

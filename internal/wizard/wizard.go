@@ -189,7 +189,7 @@ func (w *Wizard) setKeyKind(kind string) error {
 	return errors.New("answer env, file or command")
 }
 
-// setKeyPlace never repeats its answer: somebody may have typed the key.
+// setKeyPlace does not repeat the answer in its error: it may be the key itself.
 func (w *Wizard) setKeyPlace(place string) error {
 	switch {
 	case w.key.kind == "env" && !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString(place):

@@ -25,7 +25,7 @@ const DefaultConfirmTimeout = 10 * time.Second
 // for failures of all items to pass.
 const DefaultWait = time.Minute
 
-const maxSends = 3 // uploads of an item by one process, each without a trace of it
+const maxSends = 3 // uploads of an item by one process that left no asset
 
 const aliveEvery = time.Second
 
@@ -61,7 +61,7 @@ type Applier struct {
 	sizes       sizes
 }
 
-// New makes an applier with the usual settings.
+// New returns an Applier with the default settings.
 func New(d migrate.Deps, w migrate.Writer) *Applier {
 	return &Applier{
 		Collector: collect.New(d), Write: w, Concurrency: migrate.DefaultConcurrency,
@@ -131,7 +131,7 @@ func (a *Applier) ConfirmUploads(ctx context.Context, run state.Run) error {
 	return err
 }
 
-// load takes up a run as the state database has it.
+// load reads the present state of a run from the state database.
 func (a *Applier) load(ctx context.Context, run state.Run) (err error) {
 	if a.run, err = a.State.Run(ctx, run.ID); err != nil {
 		return err
@@ -147,9 +147,9 @@ func (a *Applier) load(ctx context.Context, run state.Run) (err error) {
 	return nil
 }
 
-// loadInterrupted returns the items that a former process left unconfirmed. Items that are changed
-// many per request are not among them: they are checked here, because the run may still be
-// superseded, and planned again if they were not carried out. Repeating them is safe.
+// loadInterrupted returns the items that an earlier process left unconfirmed, except those that are
+// changed in batches. Those are checked here, because the run may still be superseded, and are
+// planned again if the change has no effect yet. Repeating such a change is safe.
 func (a *Applier) loadInterrupted(ctx context.Context) (s *structure, unconfirmed []state.Item, err error) {
 	interrupted, err := a.State.Interrupted(ctx, a.run.Num)
 	if err != nil {
@@ -215,8 +215,8 @@ func KeepAlive(j *state.Store) (stop func()) {
 	return func() { close(done); ticking.Wait() }
 }
 
-// formerEnd is migrate.FormerProcessEnd for the last intent of a former process, by the server's
-// clock. If that is shorter, this machine's clock was set forward since.
+// formerEnd is migrate.FormerProcessEnd for the last intent of an earlier process, by the server's
+// clock. If that is shorter, the clock of this machine was set forward since.
 func (a *Applier) formerEnd(intended time.Time) time.Time {
 	end, now := migrate.FormerProcessEnd(a.FormerAlive), clock.Now()
 	if begun := now.Add(-max(0, a.Now().Sub(intended))); begun.After(end) {

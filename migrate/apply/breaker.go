@@ -28,7 +28,7 @@ func (d *dispatcher) breaker(r result) error {
 			return nil
 		}
 	case state.ItemUnconfirmed:
-		return nil // says nothing either way
+		return nil // neither a success nor a failure
 	default:
 		d.streak = failureStreak{}
 		return nil
@@ -83,7 +83,7 @@ func (e *BreakerError) Error() string {
 	return fmt.Sprintf("%d items in a row failed%s, the last with: %s", e.Items, how, e.Last)
 }
 
-// Remedy is the next step, with settings in braces.
+// Remedy returns the next step, with settings in braces.
 func (e *BreakerError) Remedy() string {
 	remedy := "check that the source is available and that the destination works, then run the same command again"
 	if e.Passes {

@@ -21,19 +21,19 @@ const bulkBatch = 100
 
 // A Method is a change of assets by a Bulk. It is idempotent.
 type Method interface {
-	// Kind says which items it is for.
+	// Kind returns the kind of its items.
 	Kind() state.Kind
 	// Ask requests the change of a batch of assets and returns the outcomes. An error with outcomes
-	// for only some items means that there is no usable answer about the others. If Ask takes
-	// several requests, and one may have been carried out by then, the cause is [Begun].
+	// for only some items means that there is no usable answer about the others. If Ask makes
+	// several requests, and one may have taken effect already, the cause is [Begun].
 	Ask(ctx context.Context, batch []state.Item) (outcomes []state.Outcome, cause error)
-	// Look checks whether the asset of an item is as Ask would make it. If it is not, the outcome
-	// has no state. An error in finishing what Ask had begun is [Begun].
+	// Look checks whether the asset of an item is as Ask would leave it. If it is not, the outcome
+	// has no state. An error while finishing the work that Ask had started is [Begun].
 	Look(ctx context.Context, i state.Item) (state.Outcome, error)
 }
 
-// Begun marks the cause of a batch that ended after some of its requests may have been carried out:
-// the refusal of the last one says nothing about those before. It is nil if the cause is nil.
+// Begun marks the cause of a batch that ended after some of its requests may have taken effect: the
+// refusal of the last one says nothing about earlier ones. It returns nil if the cause is nil.
 func Begun(cause error) error {
 	if cause == nil {
 		return nil
@@ -56,14 +56,14 @@ type Bulk struct {
 	migrate.Deps
 	Method
 	Run         state.Run
-	Wait        time.Duration   // how long to stay where nothing works
+	Wait        time.Duration   // how long to retry when all requests fail
 	RetryPauses []time.Duration // the pauses between tries meanwhile
 	Stop        <-chan struct{}
 	streak      failureStreak
 }
 
-// Apply carries out the planned items. Refused items are data; the error says why the whole run
-// ends early, as that of Applier.Apply does.
+// Apply applies the planned items. A refusal of an item is not an error. An error means that the
+// whole run ends early, as in Applier.Apply.
 func (b *Bulk) Apply(ctx context.Context) error {
 	for after := ""; ; {
 		if err := b.shouldStop(ctx); err != nil {
@@ -77,7 +77,7 @@ func (b *Bulk) Apply(ctx context.Context) error {
 		if err := b.change(ctx, batch); err != nil {
 			return err
 		}
-		after = string(batch[len(batch)-1].Key) // or each look for the next would pass by all that is done
+		after = string(batch[len(batch)-1].Key) // or each search for the next item would read all finished ones
 	}
 }
 
@@ -90,10 +90,10 @@ func (b *Bulk) shouldStop(ctx context.Context) error {
 	}
 }
 
-// Resolve checks items that a former process had in hand, so that none is in flight any more. Items
-// that are not done are planned again, also if the service does not answer: the next attempt shows
-// the error. So are items that were begun and cannot be finished: they must not keep every later
-// run from starting.
+// Resolve checks items that an earlier process was changing, so that none is in progress.
+// Unfinished items are planned again, also if the service does not answer: the next attempt shows
+// the error. Items that were started and cannot be finished are planned again, too, because they
+// must not prevent every later run from starting.
 func (b *Bulk) Resolve(ctx context.Context, items []state.Item) error {
 	var again []state.Item
 	for {
@@ -168,7 +168,7 @@ func (b *Bulk) change(ctx context.Context, batch []state.Item) error {
 	}
 }
 
-// without gives the items that have no outcome yet.
+// without returns the items without an outcome.
 func without(items []state.Item, outcomes []state.Outcome) (left []state.Item) {
 	known := make(map[sources.Key]bool, len(outcomes))
 	for _, o := range outcomes {
@@ -220,8 +220,8 @@ func (b *Bulk) breaker(i state.Item, o state.Outcome) error {
 	return b.streak.failed(o, alike, func(string) bool { return false })
 }
 
-// separately requests each asset of a refused batch by itself, because one of them may cause the
-// refusal.
+// separately sends a request for each asset of a refused batch, because one of them may have caused
+// the refusal.
 func (b *Bulk) separately(ctx context.Context, batch []state.Item) error {
 	for n := range batch {
 		if err := b.shouldStop(ctx); err != nil {
@@ -256,7 +256,7 @@ func Failure(i state.Item, why error) state.Outcome {
 	return state.Outcome{Key: i.Key, State: state.ItemFailed, Class: string(class), Error: why.Error()}
 }
 
-// pauses waits before another attempt after a failure that may pass, as long as the run may wait.
+// pauses waits before another attempt after a temporary failure, if the run may wait.
 func (b *Bulk) pauses(ctx context.Context, began time.Time, tries int, cause error) bool {
 	class, asked := retry.Classify(cause)
 	if !class.Repeatable() || b.shouldStop(ctx) != nil || len(b.RetryPauses) == 0 {
@@ -272,9 +272,9 @@ func (b *Bulk) pauses(ctx context.Context, began time.Time, tries int, cause err
 	return retry.Sleep(retry.WithDrain(ctx, b.Stop), pause) == nil
 }
 
-// giveUp ends the run in the middle of a batch whose request may have been carried out: the
-// destination is checked, and items without an answer stay unconfirmed. A request that was refused
-// for the whole run did nothing, unless it was not the first one.
+// giveUp ends the run during a batch whose request may have taken effect: the destination is
+// checked, and items without an answer stay unconfirmed. If a request was refused for the whole
+// run, it had no effect, unless it was not the first one.
 func (b *Bulk) giveUp(ctx context.Context, batch []state.Item, cause error, tries int) error {
 	why := b.why(ctx, batch, cause)
 	if migrate.HasClass(cause, retry.Fatal) && tries == 1 && !hasBegun(cause) {

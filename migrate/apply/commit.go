@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// holdMost is the maximum number of taken items that wait for a worker. A crash leaves them
-	// unconfirmed, with those of the workers. With half of them, small objects would take 7% more
-	// CPU time, for transactions of fewer items each.
+	// holdMost is the maximum number of taken items without a worker. After a crash they are
+	// unconfirmed, like those of the workers. With half as many, small objects take 7% more CPU
+	// time, because each transaction contains fewer items.
 	holdMost      = 384
 	recordEvery   = 400 * time.Millisecond
-	recordTimeout = 30 * time.Second // for what must be written even when aborting
+	recordTimeout = 30 * time.Second // for records that are written even when aborting
 )
 
 // A commit is one write of the dispatcher: known outcomes, released items, and the intents of newly
@@ -29,7 +29,7 @@ const (
 // them.
 type commit struct {
 	outcomes []state.Outcome
-	items    []state.Item // those of the outcomes
+	items    []state.Item // the items of the outcomes
 	next     state.Next
 	taken    []state.Item
 	written  bool          // all of the above
@@ -43,10 +43,10 @@ func (d *dispatcher) add(i state.Item, o state.Outcome) {
 	d.gathered.items = append(d.gathered.items, i)
 }
 
-// release releases taken items of which nothing was sent.
+// release releases taken items without any upload.
 func (d *dispatcher) release(items ...state.Item) {
 	for _, i := range items {
-		if i.State == state.ItemSending { // what was sent stays so
+		if i.State == state.ItemSending { // an item that was sent keeps its state
 			d.gathered.release = append(d.gathered.release, i.Key)
 		}
 	}

@@ -30,19 +30,19 @@ const (
 	// clockSlack is how much earlier than its intent an upload may seem to be: the server's clock
 	// is known to a second and may have been set a little since.
 	clockSlack = 5 * time.Minute
-	// listedPerRequest is how many assets come with one request for a list.
+	// listedPerRequest is the number of assets in one page of a list.
 	listedPerRequest = 50
 )
 
 // A finding is the result of a check of an unconfirmed item.
 type finding struct {
 	pending
-	final   bool           // an upload that is not there by now will not appear
+	final   bool           // an upload that is not visible now will not appear
 	later   bool           // unknown until the whole container has been listed
-	receipt *state.Receipt // the asset that was made, if it is there
+	receipt *state.Receipt // the created asset, if it exists
 	extra   []string       // further assets that look the same
 	remark  string         // remark on a successful item
-	refused string         // why it has arrived under another name
+	refused string         // the reason why it has another name
 	err     error          // it could not be found out
 
 	candidates   []assets.Asset // possible assets, if the object cannot be compared any more
@@ -79,7 +79,7 @@ func (a *Applier) confirmAll(ctx context.Context, s *structure, unconfirmed []pe
 func (a *Applier) confirmGroup(ctx context.Context, s *structure, place migrate.Container, group []finding, atRest bool) error {
 	c, err := s.lookup(ctx, place.Category, place.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // so nothing can have arrived in it
+		return nil // so no upload can have created an asset in it
 	} else if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (a *Applier) confirmGroup(ctx context.Context, s *structure, place migrate.
 	a.lookThroughAll(ctx, c, group, claimed, atRest)
 	a.matchUnverifiable(ctx, c, group, claimed)
 	if slices.ContainsFunc(group, finding.isUnknown) {
-		// The next plan that wants the place has to look who is there.
+		// The next plan for this place has to list its assets.
 		if err := a.State.ForgetOurs(ctx, a.run.Pair.ID, c.Category, place.Folder); err != nil {
 			return migrate.NewStateError(err)
 		}
@@ -96,7 +96,7 @@ func (a *Applier) confirmGroup(ctx context.Context, s *structure, place migrate.
 	return nil
 }
 
-// lookAtRecent looks for items among the assets that a container got since their upload.
+// lookAtRecent searches the assets that a container has received since the uploads of some items.
 func (a *Applier) lookAtRecent(ctx context.Context, c migrate.Container, group []finding, claimed map[string]bool) {
 	var wanted []*finding
 	var since time.Time
@@ -124,12 +124,12 @@ func (a *Applier) lookAtRecent(ctx context.Context, c migrate.Container, group [
 	}
 }
 
-// lookThroughAll looks in a whole container for items that would be uploaded again. It compares no
-// times: the service's clock may have been set back since the upload, or another of its nodes with
-// another clock may have created the asset.
+// lookThroughAll searches a whole container for items that would otherwise be uploaded again. It
+// compares no times: the clock of the service may have been set back since the upload, or the asset
+// may come from another node whose clock differs.
 //
-// A large container is listed completely when as many items wait for it as the listing takes
-// requests, or when there is nothing else to do.
+// A large container is listed completely if the number of items to find is at least the number
+// of requests that the listing takes, or if there is no other work.
 func (a *Applier) lookThroughAll(ctx context.Context, c migrate.Container, group []finding, claimed map[string]bool, atRest bool) {
 	var wanted []*finding
 	for n := range group {
@@ -159,7 +159,7 @@ func (a *Applier) lookThroughAll(ctx context.Context, c migrate.Container, group
 		if a.match(ctx, c, f, since, claimed); f.receipt != nil {
 			continue
 		}
-		if a.match(ctx, c, f, before, claimed); f.receipt != nil { // it may as well have been there
+		if a.match(ctx, c, f, before, claimed); f.receipt != nil { // the upload may have created the asset nevertheless
 			f.receipt.Adopted = true
 			f.remark = migrate.JoinTexts("by the service's clock its asset is older than the upload, so undo keeps it", f.remark)
 		}
@@ -205,8 +205,8 @@ func (a *Applier) withoutPlanned(ctx context.Context, wanted []*finding, candida
 	return slices.DeleteFunc(candidates, func(asset assets.Asset) bool { return known[asset.ID] }), nil
 }
 
-// byAge gives the assets that are not older than an item, the oldest first, and those that
-// are, the newest first. If the item was created next to one that was there, the newest of both
+// byAge returns the assets that are at least as new as an item, the oldest first, and the older
+// ones, the newest first. If the item was created next to an existing asset, the newest of both
 // comes first.
 func byAge(i state.Item, candidates []assets.Asset) (since, before []assets.Asset) {
 	for _, asset := range candidates {
@@ -292,7 +292,7 @@ func (a *Applier) match(ctx context.Context, c migrate.Container, f *finding, ca
 		}
 	}
 	if f.receipt != nil {
-		f.err = nil // whatever the other candidates are
+		f.err = nil // the error does not depend on other candidates
 		a.keepFound(ctx, f)
 		a.inheritFound(ctx, f)
 	}
@@ -359,7 +359,7 @@ func (a *Applier) isItem(ctx context.Context, i state.Item, asset assets.Asset, 
 	return !others, err
 }
 
-// An unknownError says that it is unknown whether an asset belongs to an item: the object changed,
+// An unknownError means that it is unknown whether an asset belongs to an item: the object changed,
 // or one of the two cannot be read.
 type unknownError struct {
 	asset   string

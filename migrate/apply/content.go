@@ -39,20 +39,20 @@ func (t uploadSlots) begin(ctx context.Context) error {
 
 func (t uploadSlots) end() { <-t }
 
-// A prepared item has what can be had before its turn.
+// A prepared item contains the data that can be read before a worker is free.
 type prepared struct {
 	container migrate.Container
 	err       error // of making the container
 	content   *content
 }
 
-// prepare finds or makes the place of an item that will be sent and opens its object.
+// prepare finds or creates the place of an item to upload and opens its object.
 func (a *Applier) prepare(ctx context.Context, s *structure, i state.Item) prepared {
 	p := prepared{content: &content{Applier: a, ctx: ctx, item: i}}
 	if wasSent(i) || i.Action == state.Adopt {
 		return p
 	}
-	if i.Action == state.Replace { // it stays where it is
+	if i.Action == state.Replace { // the asset keeps its place
 		p.content.openAhead()
 		return p
 	}
@@ -62,8 +62,8 @@ func (a *Applier) prepare(ctx context.Context, s *structure, i state.Item) prepa
 	return p
 }
 
-// A content is that of an item's object, hashed as it is sent. It is opened ahead, and
-// again for each further try.
+// A content is the content of an item's object, hashed while it is sent. It is opened in advance,
+// and again for each retry.
 type content struct {
 	*Applier
 	ctx  context.Context // ends when the item is through
@@ -79,14 +79,14 @@ type content struct {
 // openAhead opens the content. That it cannot be is reported when it is wanted.
 func (c *content) openAhead() { c.ahead, c.failure = c.start(c.ctx) }
 
-// drop closes what was not used.
+// drop closes a reader that was not used.
 func (c *content) drop() {
 	if c.ahead != nil {
 		_ = c.ahead.Close()
 	}
 }
 
-// start opens the object and asks what the source has with it.
+// start opens the object and requests its metadata from the source.
 func (c *content) start(ctx context.Context) (io.ReadCloser, error) {
 	r, err := c.Source.Open(ctx, c.item.Object, 0)
 	if err != nil {
@@ -99,7 +99,7 @@ func (c *content) start(ctx context.Context) (io.ReadCloser, error) {
 	return r, nil
 }
 
-// open gives the content from its beginning for one try.
+// open returns the content from its beginning, for one attempt.
 func (c *content) open(ctx context.Context) (io.ReadCloser, error) {
 	r, err := c.ahead, c.failure
 	c.ahead, c.failure = nil, nil
@@ -111,7 +111,7 @@ func (c *content) open(ctx context.Context) (io.ReadCloser, error) {
 	}
 	if c.hashing != nil {
 		_, n := c.hashing.Sum()
-		c.Watch.Progress(0, -n) // a former try came to nothing
+		c.Watch.Progress(0, -n) // the previous attempt failed
 	}
 	if c.UsesContent() {
 		c.capture = &metadata.Capture{}
@@ -120,7 +120,7 @@ func (c *content) open(ctx context.Context) (io.ReadCloser, error) {
 	return c.hashing, nil
 }
 
-// whole gives a content of which all was sent, else nil.
+// whole returns c if all of it was sent, else nil.
 func (c *content) whole() *content {
 	if c.hashing == nil {
 		return nil
@@ -128,7 +128,7 @@ func (c *content) whole() *content {
 	return c
 }
 
-// sent says what was sent in the last try, and how many bytes.
+// sent returns the facts about the content of the last attempt, and the number of bytes sent.
 func (c *content) sent() (sending, int64) {
 	if c.hashing == nil {
 		return sending{kept: c.kept}, 0

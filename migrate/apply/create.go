@@ -15,20 +15,20 @@ import (
 	"assetferry/state"
 )
 
-// creation is how a category or a folder is found and made.
+// A creation defines how a category or a folder is found and created.
 type creation struct {
 	look   func() (id string, err error) // "" if it is not there
-	forget func()                        // what was seen before
+	forget func()                        // discards cached answers
 	create func() (id string, err error)
 }
 
-// makeTries is how often something is asked for whose answers get lost.
+// makeTries is the maximum number of requests whose answers are lost.
 const makeTries = 3
 
-// create looks for something and makes it if it is not there. If the answer to
-// making it is lost, it looks again, at once and when it must have shown up,
-// before it makes it once more; whether what it then finds was made by us is not
-// known. The same goes for what a former process asked for.
+// create looks for a category or folder and creates it if it does not exist. If the answer to the
+// creation is lost, it looks again, at once and when the result must be visible, before it tries
+// once more. It is unknown then whether this process created what it finds. The same applies to
+// requests of an earlier process.
 func (s *structure) create(ctx context.Context, p state.PlaceKey, m creation) (id string, made bool, err error) {
 	if id, err = m.look(); id != "" || err != nil {
 		return id, false, err
@@ -57,8 +57,8 @@ func (s *structure) create(ctx context.Context, p state.PlaceKey, m creation) (i
 	}
 }
 
-// An notFoundError says that something was asked for again and again, and is not
-// there. It hides the unconfirmed item of the last time, which is resolved.
+// A notFoundError means that something was requested several times and does not exist. It hides the
+// unconfirmed error of the last attempt, because that is resolved.
 type notFoundError struct{ last error }
 
 func (e *notFoundError) Error() string {
@@ -70,15 +70,15 @@ func confirmed(text string) string {
 	return strings.TrimSuffix(text, "; "+assets.ErrUnconfirmed.Error())
 }
 
-// noteUnconfirmed notes that something was asked for and may show up until a time.
+// noteUnconfirmed records a creation without an answer, which may become visible until a time.
 func (s *structure) noteUnconfirmed(p state.PlaceKey, due time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lost[p] = due
 }
 
-// lookForUnconfirmed looks for what may have been made without an answer, until it must
-// have shown up.
+// lookForUnconfirmed looks for a place that may have been created without an answer, until it must
+// be visible.
 func (s *structure) lookForUnconfirmed(ctx context.Context, p state.PlaceKey, m creation) (id string, err error) {
 	s.mu.Lock()
 	due, lost := s.lost[p]

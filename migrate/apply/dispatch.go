@@ -13,7 +13,7 @@ import (
 	"assetferry/state"
 )
 
-// lookEvery is how often the dispatcher sees whether anything is due.
+// lookEvery is how often the dispatcher checks whether an item is due.
 const lookEvery = 100 * time.Millisecond
 
 // A dispatcher hands items to the workers and is the only one that writes their
@@ -26,33 +26,33 @@ type dispatcher struct {
 	confirmed chan []finding
 	committed chan commit
 
-	queue         []state.Item // taken, not handed out yet
+	queue         []state.Item // taken, and not yet given to a worker
 	cursor        sources.Key  // the last key taken
-	exhausted     bool         // nothing is planned after the cursor
+	exhausted     bool         // no planned items are left after the cursor
 	inHand        int          // items that workers have
 	inHandOf      namesakes    // these
 	unconfirmed   []pending    // to be looked at
 	unconfirmedOf namesakes    // these, and those that are being looked at
 	resolving     bool
-	reported      int // unconfirmed items that people were reported when nothing moved
+	reported      int // unconfirmed items in the last report during a standstill
 	reportedAt    time.Time
 	unknown       int                 // unconfirmed items that could not be found out about
 	fresh         int                 // unconfirmed items that arose in this process and are not resolved
-	sends         map[sources.Key]int // how often an item was sent, of those that left no trace
+	sends         map[sources.Key]int // how often an item was sent without a result
 
-	gathered   commit    // what will be written next
-	committing bool      // something else is being written
+	gathered   commit    // for the next write
+	committing bool      // a commit is being written
 	began      time.Time // when that was begun last
 
 	nextDue time.Time // of the items scheduled for retry for another attempt; zero if none does
-	since   time.Time // since when there is nothing to do but wait for them
+	since   time.Time // the time since which all other work is finished
 
 	stopping bool
 	why      error         // of stopping
 	streak   failureStreak // of failures, see breaker
 }
 
-// newDispatcher makes a dispatcher that knows what former processes left.
+// newDispatcher returns a dispatcher with the items that earlier processes left.
 func (a *Applier) newDispatcher(ctx context.Context, s *structure, interrupted []state.Item) (*dispatcher, error) {
 	d := &dispatcher{
 		Applier: a, structure: s, exhausted: a.confirmOnly, sends: map[sources.Key]int{}, inHandOf: namesakes{}, unconfirmedOf: namesakes{},
@@ -65,7 +65,7 @@ func (a *Applier) newDispatcher(ctx context.Context, s *structure, interrupted [
 			last = i.IntentAt
 		}
 	}
-	due := a.formerEnd(last).Add(max(a.ConfirmTimeout, a.ResponseTimeout)) // all of it may have been sent
+	due := a.formerEnd(last).Add(max(a.ConfirmTimeout, a.ResponseTimeout)) // all of them may have been uploaded
 	for _, i := range interrupted {
 		if wasSent(i) {
 			d.queue = append(d.queue, i)
@@ -82,12 +82,12 @@ func (a *Applier) newDispatcher(ctx context.Context, s *structure, interrupted [
 	return d, d.findDue(ctx)
 }
 
-// dispatch runs until nothing is left to do, or the run has to end early.
+// dispatch runs until no work is left, or the run has to end early.
 func (d *dispatcher) dispatch(ctx context.Context) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	stop, aborted := d.Stop, ctx.Done()
-	if err := d.look(ctx); err != nil { // at what a former process left
+	if err := d.look(ctx); err != nil { // at the items of an earlier process
 		return err
 	}
 	for {
@@ -136,8 +136,8 @@ func (d *dispatcher) dispatch(ctx context.Context) error {
 	}
 }
 
-// shouldStop is why the run must not be taken for finished, should it have been reported
-// to stop just now: what returned then may not have been begun.
+// shouldStop returns the reason for which a run must not count as finished although its last call
+// has just returned: work that returned because of a stop may not have started.
 func (d *dispatcher) shouldStop(ctx context.Context) error {
 	select {
 	case <-d.Stop:
@@ -161,7 +161,7 @@ func (d *dispatcher) stop(why error) {
 	d.queue = nil
 }
 
-// idle reports whether there is nothing to do at the moment.
+// idle reports whether there is no work at the moment.
 func (d *dispatcher) idle() bool {
 	if d.inHand > 0 || d.resolving || d.committing || len(d.queue) > 0 {
 		return false
@@ -184,8 +184,8 @@ func (d *dispatcher) take(r result) error {
 	return cmp.Or(r.fatal, d.breaker(r))
 }
 
-// confirmationDelay is how long something may take to become visible after its answer was
-// lost: longer if the service said nothing, because then it may still be at work.
+// confirmationDelay is how long a result may take to become visible after its answer was lost. It
+// is longer if the service sent no answer at all, because it may still be processing the request.
 func (a *Applier) confirmationDelay(answered bool) time.Duration {
 	if answered {
 		return a.ConfirmTimeout

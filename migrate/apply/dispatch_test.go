@@ -7,7 +7,8 @@ import (
 	"assetferry/migrate"
 )
 
-// Why a run stops first must not hide that it cannot go on at all.
+// TestStopKeepsTheFatalError verifies that a fatal error is returned even if the run stopped for
+// another reason first.
 func TestStopKeepsTheFatalError(t *testing.T) {
 	fatal, other := migrate.NewStateError(errors.New("the disk is full")), errors.New("the service is down")
 	for _, tc := range []struct {

@@ -8,7 +8,7 @@ import (
 	"assetferry/state"
 )
 
-// end finishes the run, in which nothing is left to do.
+// end finishes a run without remaining work.
 func (a *Applier) end(ctx context.Context) error {
 	err := a.finishRun(ctx)
 	faultpoint.Hit(faultpoint.Finished)

@@ -12,9 +12,9 @@ import (
 	"assetferry/state"
 )
 
-// An asset whose modification time is later than our last change was changed by users. When we
-// change such an asset without giving it new content, its recorded time stays the former one.
-// Otherwise our change would hide theirs from later runs.
+// An asset whose modification time is later than our last change was changed by users. If we change
+// such an asset without new content, its recorded time does not change. Otherwise our change would
+// hide theirs from later runs.
 
 // leftBefore returns the time of our last change of an asset that a user has changed since; zero if
 // none has.
@@ -32,7 +32,8 @@ func (a *Applier) leftBefore(ctx context.Context, i state.Item, r state.Receipt,
 			return time.Time{}, nil // the plan has looked
 		}
 	}
-	// It may be what another try wrote, whose answer was lost. That gave it no content.
+	// An earlier attempt may have written it, if its answer was lost. In that case the content is
+	// unchanged.
 	standing, err := a.ConditionOf(ctx, r, now)
 	if err != nil || standing != migrate.ConditionEdited {
 		return time.Time{}, err

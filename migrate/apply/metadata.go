@@ -25,7 +25,7 @@ func (a *Applier) updatesMetadata() bool { return a.Provenance == "always" || a.
 // A description is the result of writing metadata into an asset.
 type description struct {
 	modified time.Time // modification time by the service; our last change if a user has changed it since
-	said     string    // by the source, as it is kept; see state.Outcome
+	said     string    // the metadata from the source, as stored; see state.Outcome
 	found    string    // the same
 	fields   []state.FoundField
 	oldURLs  []string
@@ -60,7 +60,7 @@ func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset,
 	}
 	r := judge(ctx, i, fmt.Errorf("%s: %w", migrate.ErrorMetadataNotWritten, err))
 	r.outcome.Receipt = receipt
-	if r.release { // it stays as it is and is described another time
+	if r.release { // the asset is unchanged and is updated in a later run
 		r.release, r.outcome.State = false, state.ItemSent
 	}
 	return r
@@ -71,7 +71,7 @@ func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset,
 func (a *Applier) writeMetadata(ctx context.Context, i state.Item, asset *assets.Asset, receipt *state.Receipt, sent *content) (description, error) {
 	var last collect.LastDescription
 	var err error
-	if !isMade(i, asset) { // other assets have no former metadata of ours
+	if !isMade(i, asset) { // other assets have no metadata from earlier runs
 		if last, err = a.LastDescription(ctx, a.run, describedAs(i)); err != nil {
 			return description{}, err
 		}

@@ -29,10 +29,10 @@ type pendingMove struct {
 	item     state.Item
 	receipt  state.Receipt     // of the object, as it becomes
 	left     time.Time         // our last change of the asset, if a user has changed it since; see leftBefore
-	from     migrate.Container // where the asset was
-	at       migrate.Container // where it is
+	from     migrate.Container // the previous container
+	at       migrate.Container // the present container
 	current  bool              // the service has returned the asset since its last change
-	refusal  error             // why it stays where it is
+	refusal  error             // the reason why it is not moved
 	failure  string            // why it is in its place, but not as it should be
 	misnamed bool              // only its name is not as it should be
 	reported description       // the metadata that was written into it
@@ -215,7 +215,7 @@ func targetIn(c migrate.Container) assets.Target {
 func (m moveMethod) renameAndMove(ctx context.Context, c migrate.Container, p *pendingMove) error {
 	former := p.receipt.Filename()
 	if err := m.rename(ctx, p, p.item.Name); migrate.HasClass(err, retry.Permanent) {
-		return nil // that it was refused before stands
+		return nil // the earlier refusal remains
 	} else if err != nil {
 		return err
 	}
@@ -477,25 +477,25 @@ func (m moveMethod) Look(ctx context.Context, i state.Item) (o state.Outcome, er
 	return p.outcome(c), nil
 }
 
-// A DeletedError says that the asset of a planned change does not exist any more.
+// A DeletedError means that the asset of a planned change does not exist any more.
 type DeletedError struct{ Asset string }
 
 func (e *DeletedError) Error() string {
 	return fmt.Sprintf("its asset %s was deleted at the destination after it was planned", e.Asset)
 }
 
-// Is makes it an fs.ErrNotExist.
+// Is reports that the error is an fs.ErrNotExist.
 func (e *DeletedError) Is(target error) bool { return target == fs.ErrNotExist }
 
-// Class is permanent: the next plan decides again.
+// Class returns permanent: the next plan decides again.
 func (e *DeletedError) Class() retry.Class { return retry.Permanent }
 
-// A takenError says that another asset has the new name of an asset.
+// A takenError means that another asset has the new name of an asset.
 type takenError struct{ name string }
 
 func (e *takenError) Error() string {
 	return fmt.Sprintf("its asset is not moved, because another asset got the name %q after it was planned", e.name)
 }
 
-// Class is permanent: the next plan decides again.
+// Class returns permanent: the next plan decides again.
 func (e *takenError) Class() retry.Class { return retry.Permanent }

@@ -21,7 +21,7 @@ import (
 	"assetferry/state"
 )
 
-// A RefusedError says that the service does not replace the content of an asset.
+// A RefusedError means that the service does not replace the content of an asset.
 type RefusedError struct {
 	Asset string
 	Err   error
@@ -31,8 +31,8 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf(flagname.InText("the service does not replace the content of asset %s, see {on_replace_refused}: %v"), e.Asset, e.Err)
 }
 
-// Class is permanent, whatever the answer looks like: nothing was changed. That is also why there
-// is no Unwrap.
+// Class returns permanent, whatever the answer looks like, because nothing was changed. For the
+// same reason there is no Unwrap.
 func (e *RefusedError) Class() retry.Class { return retry.Permanent }
 
 // replace replaces the content of an item's asset. The asset keeps its ID, URL, name and place, and
@@ -80,7 +80,7 @@ func withReceiptPlace(asset assets.Asset, former state.Receipt) (assets.Asset, m
 // unconfirmed in any case: otherwise the next plan would report the new content as an edit.
 func judgeUnnamed(ctx context.Context, i state.Item, err error) result {
 	r := judge(ctx, i, fmt.Errorf("%w; %w", err, assets.ErrUnconfirmed))
-	r.answer = true // to the content; to give a name twice does no harm
+	r.answer = true // about the content; a repeated renaming changes nothing
 	return r
 }
 
@@ -124,9 +124,9 @@ func (a *Applier) whyNotReplaced(ctx context.Context, i state.Item, err error) e
 	return &RefusedError{i.Asset, err}
 }
 
-// isRefusal reports whether an answer may mean that the service cannot replace any content, or not
-// this one. An object that is too large would be too large for a new asset, too. Of the 5xx answers
-// only 501 is a refusal.
+// isRefusal reports whether an answer may mean that the service cannot replace this content, or any
+// content. An object that is too large is no refusal: it is too large for a new asset, too. 501 is
+// the only 5xx answer that counts as a refusal.
 func isRefusal(e *assets.Error) bool {
 	_, size := e.SizeLimit()
 	_, pixels := e.MegapixelsLimit()
@@ -263,8 +263,9 @@ func (a *Applier) inheritFound(ctx context.Context, f *finding) {
 	f.remark = migrate.JoinTexts(a.inherit(ctx, f.receipt, f.item, former), f.remark)
 }
 
-// replaced returns the asset of an item and the checksum of its content, if it has that of the
-// object; no asset otherwise. The time of the change does not matter: nothing is left to upload.
+// replaced returns the asset of an item and the checksum of its content, if that is the content of
+// the object, otherwise no asset. The time of the change does not matter, because no upload is
+// needed.
 func (a *Applier) replaced(ctx context.Context, i state.Item) (*assets.Asset, []byte, error) {
 	revisions, err := a.Dest.Revisions(ctx, i.Asset)
 	if err != nil || !slices.ContainsFunc(revisions, func(r assets.Revision) bool {

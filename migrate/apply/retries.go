@@ -15,7 +15,7 @@ import (
 // attempts left. Failures of all items do not use up attempts.
 func (d *dispatcher) postpone(r result) state.Outcome {
 	o, most := r.outcome, len(d.RetryPauses)
-	onlyDescribes := o.InsteadOf != "" // which is left to the next run
+	onlyDescribes := o.InsteadOf != "" // metadata is left to the next run
 	spent := most == 0 || onlyDescribes || r.item.Attempts > most && d.streak.trying.IsZero()
 	if o.State != state.ItemFailed || !retry.Class(o.Class).Repeatable() || spent {
 		return o

@@ -21,7 +21,7 @@ import (
 type result struct {
 	item    state.Item
 	outcome state.Outcome
-	release bool          // nothing was sent, and the item is not to blame
+	release bool          // nothing was sent, for a reason outside of the item
 	fatal   error         // the run cannot go on
 	alike   string        // the failure, without the parts that differ from item to item
 	answer  bool          // unconfirmed although the service answered
@@ -65,15 +65,15 @@ func (a *Applier) carryOut(ctx context.Context, s *structure, i state.Item, p pr
 
 // noted returns the remark of the plan on an item.
 func noted(i state.Item) string {
-	if i.Class != "" { // then it is why a former try came to nothing
+	if i.Class != "" { // the error of the previous attempt
 		return ""
 	}
 	return i.Error
 }
 
-// A sending holds the facts about an uploaded, or adopted, object.
+// A sending contains the facts about an uploaded, or adopted, object.
 type sending struct {
-	checksum []byte               // nil unless all of it was sent
+	checksum []byte               // nil unless the content was sent completely
 	kept     *sources.Description // storage metadata, nil if there is none
 }
 
@@ -138,7 +138,7 @@ func (a *Applier) adopt(ctx context.Context, i state.Item) (assets.Asset, error)
 func (a *Applier) upload(ctx context.Context, c migrate.Container, i state.Item, content *content) (assets.Asset, sending, error) {
 	u := assets.Upload{CategoryID: c.Category, FolderID: c.Folder, Filename: i.Name, Size: i.Size, Open: content.open}
 	if c.Folder != "" {
-		u.CategoryID = "" // the service takes the one or the other
+		u.CategoryID = "" // the service accepts only one of them
 	}
 	asset, err := a.Write.Upload(ctx, u)
 	sent, n := content.sent()
@@ -151,7 +151,7 @@ func (a *Applier) upload(ctx context.Context, c migrate.Container, i state.Item,
 	return asset, sent, nil
 }
 
-// A ReceiptError says that the service created another asset than was uploaded, or stored other
+// A ReceiptError means that the service created another asset than was uploaded, or stored other
 // content. A wrong asset was trashed and replaced content was restored, unless Err says why not.
 type ReceiptError struct {
 	Asset, What string
@@ -175,8 +175,8 @@ func (e *ReceiptError) Error() string {
 	return fmt.Sprintf("the service %s than was uploaded (%s); asset %s %s", what, e.What, e.Asset, fate)
 }
 
-// Class is permanent, whatever error kept the asset from being trashed: something was uploaded.
-// That is also why there is no Unwrap.
+// Class returns permanent, whatever error kept the asset from being trashed: something was
+// uploaded. That is also why there is no Unwrap.
 func (e *ReceiptError) Class() retry.Class { return retry.Permanent }
 
 // mismatch returns how an answer differs from the upload, or "".
@@ -212,14 +212,14 @@ func judge(ctx context.Context, i state.Item, err error) result {
 	_, other := errors.AsType[*ReceiptError](err)
 	body := isBodyError(err)
 	if e, ok := errors.AsType[*sources.Error](err); ok && body {
-		r.outcome.Error = e.Op + ": " + e.Err.Error() // the error is at the source, and its key is known to readers
+		r.outcome.Error = e.Op + ": " + e.Err.Error() // the error is at the source, and readers see the key anyway
 	}
 	switch {
-	case other: // whatever else happened, it was uploaded
+	case other: // whatever the error, it was uploaded
 	case errors.Is(err, assets.ErrUnconfirmed):
 		r.outcome.State = state.ItemUnconfirmed
 		r.answer = answered(err)
-		if class == retry.Fatal { // something else went wrong as well
+		if class == retry.Fatal { // another operation failed, too
 			r.fatal = err
 		}
 	case ctx.Err() != nil, errors.Is(err, retry.ErrDraining):

@@ -36,7 +36,7 @@ type structure struct {
 
 	mu      sync.Mutex
 	folders map[string]map[string]string // category -> path -> id
-	lost    map[state.PlaceKey]time.Time // asked for without an answer; until when it may show up
+	lost    map[state.PlaceKey]time.Time // creations without an answer; the time until which they may become visible
 	young   []youngFolder                // in the order of time
 	shared  map[state.PlaceKey]bool      // see share
 }
@@ -44,7 +44,7 @@ type structure struct {
 // A youngFolder was created so recently that some nodes of the service may not know it.
 type youngFolder struct {
 	place state.PlaceKey
-	known time.Time // when all of it does
+	known time.Time // the time from which all nodes know it
 }
 
 func newStructure(ctx context.Context, a *Applier) (*structure, error) {

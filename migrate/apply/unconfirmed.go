@@ -15,14 +15,14 @@ import (
 	"assetferry/state"
 )
 
-// A pending is an item of which it is unknown whether it arrived. It is checked twice: at once,
-// because most have arrived by then, and when it is due, because later it will not appear. Its
-// container is listed completely before it is uploaded again; see lookThroughAll.
+// A pending is an item of which it is unknown whether it was uploaded. It is checked twice: at
+// once, because most assets are visible by then, and when it is due, because later it will not
+// appear. Its container is listed completely before it is uploaded again; see lookThroughAll.
 type pending struct {
 	item   state.Item
 	due    time.Time
 	looked bool
-	unseen bool // it was due, and only that is left to be done
+	unseen bool // it is due, and only a complete listing is left to do
 	fresh  bool // it arose in this process
 	failed int  // failed checks in a row
 }
@@ -34,7 +34,7 @@ const maxLooks = 3
 // may have taken long since its intent.
 func (d *dispatcher) pending(i state.Item, due time.Time, fresh bool) {
 	if i.Action == state.Adopt {
-		due = clock.Now() // it was not going to change anything
+		due = clock.Now() // it changes nothing at the destination
 	}
 	d.unconfirmed = append(d.unconfirmed, pending{item: i, due: due, fresh: fresh})
 	d.unconfirmedOf.add(i, 1)
@@ -112,7 +112,7 @@ func (d *dispatcher) reportUnconfirmed() {
 	why := ""
 	for _, q := range d.unconfirmed {
 		if !q.looked {
-			return // most are there by then
+			return // most assets are visible by then
 		}
 		if q.due.After(until) {
 			until, why = q.due, q.item.Error
@@ -174,7 +174,8 @@ func (d *dispatcher) learn(ctx context.Context, findings []finding) error {
 	return d.resend(ctx, again)
 }
 
-// unseen lets the rest of the run go on while an item has to be looked for in all of its container.
+// unseen lets the rest of the run continue while an item has to be searched for in its whole
+// container.
 func (d *dispatcher) unseen(f *finding) {
 	if !f.later || f.unseen {
 		return
@@ -195,7 +196,7 @@ func (d *dispatcher) mayLookAgain(f *finding) bool {
 	return true
 }
 
-// stopLooking gives up finding out about an item.
+// stopLooking ends the search for an item without a result.
 func (d *dispatcher) stopLooking(f finding) error {
 	o := f.outcome()
 	d.add(f.item, o)

@@ -32,7 +32,7 @@ const takeSlack = 5 * time.Second
 // when the assets of all other items are known.
 func (a *Applier) matchUnverifiable(ctx context.Context, c migrate.Container, group []finding, claimed map[string]bool) {
 	var wanted []*finding
-	meant := map[string]int{} // by how many items an asset is meant
+	meant := map[string]int{} // number of items that an asset may belong to
 	for n := range group {
 		f := &group[n]
 		if !f.final || !f.isUnverifiable() {
@@ -66,7 +66,7 @@ func (f *finding) isUnverifiable() bool {
 // planned or taken.
 func (a *Applier) sinceIntent(ctx context.Context, f *finding) ([]assets.Asset, error) {
 	since := slices.DeleteFunc(slices.Clone(f.candidates), func(asset assets.Asset) bool {
-		return asset.UploadedAt.Before(f.item.IntentAt.Add(-takeSlack)) // or it is not known when
+		return asset.UploadedAt.Before(f.item.IntentAt.Add(-takeSlack)) // or its time is unknown
 	})
 	return a.withoutPlanned(ctx, []*finding{f}, since)
 }
@@ -89,7 +89,7 @@ func (a *Applier) takeOnly(ctx context.Context, c migrate.Container, f *finding,
 	}
 	checksum, err := inventory.ChecksumOfWhole(ctx, a.Dest, asset.ID, asset.URL, asset.Size)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), migrate.HasClass(err, retry.Permanent): // it is unknown at all
+	case errors.Is(err, fs.ErrNotExist), migrate.HasClass(err, retry.Permanent): // its state is unknown
 		return
 	case err != nil:
 		f.note(err)
@@ -119,8 +119,8 @@ func (f *finding) takes(r *state.Receipt, locked bool) {
 	f.receipt, f.err, f.unverifiable = r, nil, true
 }
 
-// No object has these values, so the next run compares the object with the asset by content.
-// Otherwise another user's asset could pass for an object that never arrived.
+// No object has this time, so the next run compares the object with the asset by content. Otherwise
+// another user's asset could pass for an object that was never uploaded.
 var unverifiableTime = time.Unix(1, 0)
 
 const unverifiableTag = "unproven"
@@ -155,7 +155,7 @@ func (a *Applier) takeReplaced(ctx context.Context, f *finding, locked bool) err
 		return err
 	}
 	asset, c := withReceiptPlace(asset, former)
-	if _, err := a.rename(ctx, f.item, &asset); err != nil { // if it is refused, every report has it
+	if _, err := a.rename(ctx, f.item, &asset); err != nil { // a refusal is part of every report
 		return err
 	}
 	f.takes(receiptOf(f.item, asset, c, checksum), locked)

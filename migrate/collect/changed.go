@@ -16,7 +16,8 @@ import (
 	"assetferry/state"
 )
 
-// ConditionOf asks whether an asset that was changed later has got another content then.
+// ConditionOf reports whether the content of an asset changed, if the asset was changed after its
+// receipt.
 func (d Collector) ConditionOf(ctx context.Context, r state.Receipt, a assets.Asset) (migrate.Condition, error) {
 	revisions, err := d.Dest.Revisions(ctx, a.ID)
 	if errors.Is(err, fs.ErrNotExist) || migrate.HasClass(err, retry.Permanent) {
@@ -45,8 +46,9 @@ func HasForeignTags(said metadata.Metadata, a assets.Asset) bool {
 	return !slices.Equal(slices.Sorted(slices.Values(a.Tags)), said.Tags)
 }
 
-// HasForeignAttributes reports whether an asset carries something else than what we gave
-// it, and where it comes from, or came from before its object got another key or content.
+// HasForeignAttributes reports whether an asset has custom attributes other than those that we
+// wrote: its metadata and its provenance, which may be from before its object got another key or
+// content.
 func HasForeignAttributes(said metadata.Metadata, a assets.Asset) bool {
 	attributes := MetadataOf(a).Attributes
 	if mark, ours := attributes[migrate.ProvenanceAttribute]; ours && !strings.HasSuffix(mark, "."+a.ID) {
@@ -56,8 +58,8 @@ func HasForeignAttributes(said metadata.Metadata, a assets.Asset) bool {
 	return !maps.Equal(attributes, said.Attributes)
 }
 
-// ChangedLater reports whether an asset was changed after we left it, by the clock of the
-// service alone.
+// ChangedLater reports whether an asset was changed after our last change, by the clock of the
+// service.
 func ChangedLater(r state.Receipt, a assets.Asset) bool {
 	left := LastChangeByUs(r, a)
 	if left.IsZero() || a.LastModifiedAt.IsZero() {
@@ -70,10 +72,10 @@ func ChangedLater(r state.Receipt, a assets.Asset) bool {
 	return a.LastModifiedAt.After(left.Add(slack))
 }
 
-// LastChangeByUs returns when we changed an asset last, by the clock of the service; zero if that
-// is not known.
+// LastChangeByUs returns the time of our last change of an asset, by the clock of the service, or
+// zero if it is unknown.
 func LastChangeByUs(r state.Receipt, a assets.Asset) time.Time {
-	if r.Modified.IsZero() && migrate.ProvenanceOf(a) == "" { // where it comes from was not written either
+	if r.Modified.IsZero() && migrate.ProvenanceOf(a) == "" { // the provenance was not written either
 		return a.UploadedAt
 	}
 	return r.Modified

@@ -1,6 +1,6 @@
-// Package collect finds out the metadata of an object: what its source says of it, what its
-// content holds, what lies beside it and what the user wrote down. It reads and never writes;
-// package plan asks it where that decides what has to happen, package apply before it sends.
+// Package collect collects the metadata of an object from the source, the content, sidecars and the
+// table of the user. It only reads. Package plan uses it if a decision depends on metadata, package
+// apply before an upload.
 package collect
 
 import "assetferry/migrate"
@@ -8,9 +8,9 @@ import "assetferry/migrate"
 // A Collector finds out the metadata of objects.
 type Collector struct {
 	migrate.Deps
-	// Sidecarless says that there is no sidecar at all, so that none has to be looked for.
+	// Sidecarless means that the source has no sidecars, so none are looked up.
 	Sidecarless bool
 }
 
-// New makes a Collector of what the engine works with.
+// New returns a Collector with the dependencies of the engine.
 func New(d migrate.Deps) Collector { return Collector{Deps: d.WithDefaults()} }

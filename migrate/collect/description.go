@@ -11,16 +11,15 @@ import (
 	"assetferry/state"
 )
 
-// A LastDescription is what was found of an object, and said of its asset, when that was described
-// last.
+// A LastDescription contains the metadata that was found for an object, and written to its asset,
+// at the last update of the asset.
 type LastDescription struct {
 	Base  metadata.Metadata
 	Found metadata.Found
-	Text  string // Base, as it is stored
+	Text  string // Base in its stored form
 }
 
-// LastDescription reads what was said of an object when its asset was described last; it is empty
-// if that never happened.
+// LastDescription reads the metadata of the last update of an asset. It is empty if there was none.
 func (d Collector) LastDescription(ctx context.Context, run state.Run, key sources.Key) (last LastDescription, err error) {
 	kept, err := d.State.DescribedAs(ctx, run.Pair.ID, key)
 	if err == nil {
@@ -36,8 +35,8 @@ func (d Collector) LastDescription(ctx context.Context, run state.Run, key sourc
 	return last, nil
 }
 
-// MetadataOf is the metadata of an asset. People may have given attributes values that are
-// no text.
+// MetadataOf returns the metadata of an asset. Attributes that people wrote may have values other
+// than text.
 func MetadataOf(a assets.Asset) metadata.Metadata {
 	m := metadata.Metadata{Description: a.Metadata.Description, Tags: a.Tags, Attributes: map[string]string{}}
 	for name, value := range a.Metadata.CustomAttributes {
@@ -48,7 +47,7 @@ func MetadataOf(a assets.Asset) metadata.Metadata {
 		default:
 			text, err := json.Marshal(value)
 			if err != nil {
-				panic(err) // it came as JSON
+				panic(err) // it was decoded from JSON
 			}
 			m.Attributes[name] = string(text)
 		}
@@ -70,9 +69,9 @@ func (d Collector) LastMetadata(ctx context.Context, pair state.Pair, r state.Re
 	return metadata.Decode(kept.Metadata)
 }
 
-// HasForeignMetadata reports whether an asset says something else than we wrote into it, which
-// shows whatever we did to it since. Tags do not report: those that the source gives up stay.
-// Nor does what was adopted: it is unknown whose words it had.
+// HasForeignMetadata reports whether an asset has other metadata than we wrote. Tags do not count,
+// because tags that the source removes stay at the asset. Adopted assets do not count either,
+// because it is unknown who wrote their metadata.
 func (d Collector) HasForeignMetadata(ctx context.Context, pair state.Pair, r state.Receipt, asset assets.Asset) (bool, error) {
 	if r.Adopted {
 		return false, nil

@@ -14,30 +14,30 @@ import (
 	"assetferry/state"
 )
 
-// A NoObjectError says that a source has no object of a key.
+// A NoObjectError means that a source has no object with a key.
 type NoObjectError struct{ Key sources.Key }
 
 func (e *NoObjectError) Error() string { return fmt.Sprintf("the source has no object %q", e.Key) }
 
-// Remedy is what to do next, with settings in braces.
+// Remedy returns the next step, with settings in braces.
 func (e *NoObjectError) Remedy() string {
 	return "a key is relative to SOURCE and exact; plan {verbose} lists the keys"
 }
 
-// A SidecarError says that what a user takes for an object describes another one.
+// A SidecarError means that a key is the sidecar of another object.
 type SidecarError struct{ Key, Describes sources.Key }
 
 func (e *SidecarError) Error() string {
 	return fmt.Sprintf("%q is a sidecar: it holds the metadata of %q", e.Key, e.Describes)
 }
 
-// Remedy is what to do next, with settings in braces.
+// Remedy returns the next step, with settings in braces.
 func (e *SidecarError) Remedy() string {
 	return "name that object, or use {ignore_metadata} sidecar to treat sidecars as objects"
 }
 
-// ExplainMapping shows what rules make of an object, and why. It looks at the source alone,
-// and there only where the object and its sidecars are.
+// ExplainMapping shows the result of the mapping rules for an object, with reasons. It reads only
+// the source, and there only the object and its sidecars.
 func (d Collector) ExplainMapping(ctx context.Context, key sources.Key) (mapping.Explanation, error) {
 	d = New(d.Deps)
 	o, beside, err := d.find(ctx, key)
@@ -109,7 +109,7 @@ func (d Collector) find(ctx context.Context, key sources.Key) (o sources.Object,
 	return o, beside, nil
 }
 
-// beginOf gives what a key and some others all begin with.
+// beginOf returns the common prefix of a key and some others.
 func beginOf(key sources.Key, others []string) string {
 	for _, other := range others {
 		for !strings.HasPrefix(other, string(key)) {
@@ -125,7 +125,7 @@ func isSidecarName(key sources.Key) bool {
 	return is
 }
 
-// justBefore gives a cursor from which a listing soon comes to keys that begin with a text.
+// justBefore returns a cursor from which a listing soon reaches keys with a prefix.
 func justBefore(begin string) sources.Key {
 	_, size := utf8.DecodeLastRuneInString(begin)
 	cut := begin[:len(begin)-size]
@@ -135,7 +135,7 @@ func justBefore(begin string) sources.Key {
 	return sources.Key(cut + string(begin[len(begin)-1]-1) + string(utf8.MaxRune))
 }
 
-// readBeside gives what sidecars say.
+// readBeside returns the metadata in sidecars.
 func (d Collector) readBeside(ctx context.Context, sidecars []sources.Object) (fields metadata.Fields, remark string, err error) {
 	for _, o := range sidecars {
 		says, err := d.ReadSidecar(ctx, state.Sidecar{Object: o})

@@ -17,16 +17,16 @@ import (
 	"assetferry/state"
 )
 
-// A describerError is no item's fault: half of the assets would be described by a table,
-// and half of them not.
+// A describerError ends the run, because it concerns all items: otherwise only half of the assets
+// would get their metadata from the table.
 type describerError struct{ error }
 
 func (e *describerError) Unwrap() error { return e.error }
 
 func (e *describerError) Class() retry.Class { return retry.Fatal }
 
-// TableFields returns what the table of the user says of an object; found is what other metadata
-// sources say of it. The checksum is nil where only the state database may know it. Its errors are
+// TableFields returns the metadata of an object in the table of the user. found is the metadata
+// from other sources. The checksum is nil if only the state database may have it. Its errors are
 // fatal.
 func (d Collector) TableFields(ctx context.Context, run state.Run, key sources.Key, checksum []byte, found metadata.Found) (metadata.Fields, error) {
 	if d.Describer == nil || !d.UsesSource(metadata.FromTable) {
@@ -57,18 +57,18 @@ var embedded = [...]metadata.Source{metadata.FromXMP, metadata.FromIPTC, metadat
 // UsesContent reports whether the mapping uses metadata that is embedded in the content.
 func (d Collector) UsesContent() bool { return slices.ContainsFunc(embedded[:], d.UsesSource) }
 
-// Findings are what was found of an object, and what is said of its asset by that.
+// Findings are the metadata that was found for an object, and the metadata for its asset.
 type Findings struct {
-	Found   metadata.Found     // as much of it as is kept
-	Said    metadata.Metadata  // of the asset, by what the mapping makes of that
-	Fields  []state.FoundField // all that were found, and whether they are mapped
+	Found   metadata.Found     // the part that is stored
+	Said    metadata.Metadata  // the metadata for the asset, by the mapping
+	Fields  []state.FoundField // all fields, and whether they are mapped
 	OldURLs []string           // the URLs that the object had
 	Remark  string             // for people
 }
 
 const notRead = "it was not read: "
 
-// Add adds what was found in the content, and remarks on what could not be read there.
+// Add adds the metadata in the content, and remarks on parts that could not be read.
 func (g *Findings) Add(found metadata.Found, remarks []string) {
 	for _, from := range embedded {
 		g.Found = g.Found.With(from, found[from])
@@ -78,7 +78,8 @@ func (g *Findings) Add(found metadata.Found, remarks []string) {
 	}
 }
 
-// Examine gives what is kept with an object and what its content says, without sending it.
+// Examine returns the metadata of an object from the source and from its content, without an
+// upload.
 func (d Collector) Examine(ctx context.Context, o sources.Object) (g Findings, err error) {
 	if g, err = d.AddFromSource(ctx, o, g); err != nil || !d.UsesContent() {
 		return g, err
@@ -86,8 +87,8 @@ func (d Collector) Examine(ctx context.Context, o sources.Object) (g Findings, e
 	return d.AddEmbedded(ctx, o, g)
 }
 
-// AddEmbedded adds what is embedded in the content of an object, of which it reads no more than
-// it must. An object that is another one by now says nothing.
+// AddEmbedded adds the embedded metadata of an object. It reads only the necessary part of the
+// content. It adds nothing if the object has changed.
 func (d Collector) AddEmbedded(ctx context.Context, o sources.Object, g Findings) (Findings, error) {
 	blocks := metadata.NewBlocks(func(offset int64) (io.ReadCloser, error) { return d.Source.Open(ctx, o, offset) }, o.Size)
 	found, remarks, err := metadata.Embedded(blocks, o.Size)
@@ -101,8 +102,8 @@ func (d Collector) AddEmbedded(ctx context.Context, o sources.Object, g Findings
 	return g, nil
 }
 
-// IsUnreadableForGood reports whether an object is another one by now, or cannot be read at any other
-// time either.
+// IsUnreadableForGood reports whether an object has changed, or cannot be read in a later run
+// either.
 func IsUnreadableForGood(err error) bool {
 	return IsChangedOrDeleted(err) || migrate.HasClass(err, retry.Permanent)
 }
@@ -112,7 +113,7 @@ func IsChangedOrDeleted(err error) bool {
 	return errors.Is(err, sources.ErrChanged) || errors.Is(err, fs.ErrNotExist)
 }
 
-// AddFromSource adds what the source keeps with an object.
+// AddFromSource adds the metadata that the source stores with an object.
 func (d Collector) AddFromSource(ctx context.Context, o sources.Object, g Findings) (Findings, error) {
 	kept, err := d.keptAtSource(ctx, o)
 	switch {
@@ -126,7 +127,7 @@ func (d Collector) AddFromSource(ctx context.Context, o sources.Object, g Findin
 	return g, nil
 }
 
-// keptAtSource asks the source what it keeps with an object.
+// keptAtSource returns the metadata that the source stores with an object.
 func (d Collector) keptAtSource(ctx context.Context, o sources.Object) (*sources.Description, error) {
 	if !d.UsesSource(metadata.FromStorage) {
 		return nil, nil
@@ -141,7 +142,7 @@ func (d Collector) keptAtSource(ctx context.Context, o sources.Object) (*sources
 	return DescribeObject(ctx, d.Source, o)
 }
 
-// SourceFields returns what a source keeps with an object as fields of the mapping.
+// SourceFields returns the metadata that a source stores with an object as fields of the mapping.
 func (d Collector) SourceFields(kept *sources.Description) metadata.Fields {
 	if kept == nil || !d.UsesSource(metadata.FromStorage) {
 		return nil
@@ -162,8 +163,7 @@ func (d Collector) SourceFields(kept *sources.Description) metadata.Fields {
 	return f
 }
 
-// Complete adds what the user wrote down of an object, in a table and beside it, and says
-// what follows from all of it.
+// Complete adds the metadata from the table of the user and from sidecars, and applies the mapping.
 func (d Collector) Complete(ctx context.Context, run state.Run, i state.Item, checksum []byte, g Findings) (Findings, error) {
 	beside, remark, err := d.SidecarFields(ctx, run, i.Key)
 	if err != nil {
@@ -185,8 +185,8 @@ func (d Collector) Complete(ctx context.Context, run state.Run, i state.Item, ch
 	return g, err
 }
 
-// Say gives what is said of an asset by what was found of its object, with remarks about
-// what could not be said as it is.
+// Say returns the metadata for an asset from that of its object, with a remark about values that
+// had to be changed.
 func (d Collector) Say(o sources.Object, found metadata.Found) (m metadata.Metadata, remark string, err error) {
 	m, notes, err := d.Mapping.Describe(MappingObject(o, found))
 	if err != nil {
@@ -195,7 +195,7 @@ func (d Collector) Say(o sources.Object, found metadata.Found) (m metadata.Metad
 	return m, RemarkOf(notes), nil
 }
 
-// A mappingError says that rules cannot say anything of an object. No other try changes that.
+// A mappingError means that rules fail for an object. A retry does not help.
 type mappingError struct{ error }
 
 func (e *mappingError) Error() string { return "mapping: " + e.error.Error() }
@@ -217,8 +217,8 @@ func MappingObject(o sources.Object, found metadata.Found) mapping.Object {
 	return mapping.Object{Key: string(o.Key), Size: o.Size, Time: o.Time, ContentType: o.ContentType, Found: found}
 }
 
-// AccountForFields says where each field of an object went, and skips what no user will ask for
-// again: a camera writes dozens of fields.
+// AccountForFields returns the mapping of each field of an object. It omits technical fields, of
+// which a camera writes dozens.
 func (d Collector) AccountForFields(o sources.Object, found metadata.Found) (fields []state.FoundField, kept metadata.Found, err error) {
 	if found.IsZero() { // as of most objects that are no pictures
 		return nil, nil, nil
@@ -250,8 +250,7 @@ func (d Collector) AccountForFields(o sources.Object, found metadata.Found) (fie
 // UsesMetadata reports whether the mapping uses any metadata source.
 func (d Collector) UsesMetadata() bool { return len(d.Mapping.Sources()) > 0 }
 
-// DescriptionFrom returns what the source has with the object of a reader; nil if the source keeps
-// nothing.
+// DescriptionFrom returns the metadata that the source stores with the object of a reader, or nil.
 func DescriptionFrom(ctx context.Context, r io.Reader) (*sources.Description, error) {
 	describer, ok := r.(sources.Describer)
 	if !ok {
@@ -264,8 +263,8 @@ func DescriptionFrom(ctx context.Context, r io.Reader) (*sources.Description, er
 	return &d, nil
 }
 
-// DescribeObject returns what the source has with an object. It opens that at its end, where there
-// is little to read.
+// DescribeObject returns the metadata that the source stores with an object. It opens the object at
+// its end, where little is left to read.
 func DescribeObject(ctx context.Context, s sources.Source, o sources.Object) (*sources.Description, error) {
 	r, err := s.Open(ctx, o, o.Size)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"assetferry/state"
 )
 
-// A FormerAsset is what people can change of an asset, as it was before a run that is about
-// to change it. The state database keeps it as JSON, so that an undo can restore it.
+// A FormerAsset contains the parts of an asset that people can change, from before a run that
+// changes it. The state database stores it as JSON, so that an undo can restore it.
 type FormerAsset struct {
 	Name        string            `json:"name"` // without the extension
 	Extension   string            `json:"extension"`
@@ -28,11 +28,11 @@ type FormerAsset struct {
 	Tags        []string          `json:"tags"`
 	Attributes  assets.Attributes `json:"attributes"`
 	Modified    time.Time         `json:"modified,omitzero"` // by the service's account
-	Left        time.Time         `json:"left,omitzero"`     // when we left it, if a user had changed it since
-	Revision    string            `json:"revision,omitzero"` // the current one, if what is replaced may be theirs
+	Left        time.Time         `json:"left,omitzero"`     // our last change, if a user changed it later
+	Revision    string            `json:"revision,omitzero"` // before the run, if that may be a user edit
 }
 
-// FormerOf returns what people can change of an asset, as it is now.
+// FormerOf returns the parts of an asset that people can change, in their present state.
 func FormerOf(a assets.Asset) FormerAsset {
 	return FormerAsset{
 		Name: a.Name, Extension: a.Extension, Category: a.CategoryID, Folder: a.FolderID, Size: a.Size,
@@ -40,8 +40,8 @@ func FormerOf(a assets.Asset) FormerAsset {
 	}
 }
 
-// An AssetHistory is what is known of an asset that a run changed: as it was before, and as the run
-// left it.
+// An AssetHistory contains the known states of an asset that a run changed: before the run, and
+// after it.
 type AssetHistory struct {
 	source    string
 	BeforeRun state.Receipt
@@ -50,8 +50,8 @@ type AssetHistory struct {
 	said      metadata.Metadata // of the source, when the run updated the metadata of the asset
 }
 
-// NewAssetHistory reads what is known of the asset of an item of an undo. The asset was there
-// before the run: u.Before is not nil.
+// NewAssetHistory returns the history of the asset of an item of an undo. The asset existed before
+// the run: u.Before is not nil.
 func NewAssetHistory(source string, u state.Undoing, now state.Receipt) (t AssetHistory, err error) {
 	t = AssetHistory{source: source, BeforeRun: *u.Before, Now: now}
 	if err := json.Unmarshal(u.Former, &t.Previous); err != nil {
@@ -61,9 +61,9 @@ func NewAssetHistory(source string, u state.Undoing, now state.Receipt) (t Asset
 	return t, err
 }
 
-// ChangedSince names what of an asset is neither as the run left it nor as it was before, as far
-// as that keeps it from being restored. Both is as good: an undo that was interrupted has restored
-// a part.
+// ChangedSince names the parts of an asset that match neither the state after the run nor the one
+// before it, if they prevent the restoration. Both states are acceptable, because an interrupted
+// undo may have restored a part.
 func (t AssetHistory) ChangedSince(a assets.Asset) (names []string) {
 	isNamed := func(name, extension string) bool {
 		return norm.NFC.String(a.Name) == norm.NFC.String(name) && a.Extension == extension
@@ -81,17 +81,17 @@ func (t AssetHistory) ChangedSince(a assets.Asset) (names []string) {
 	return names
 }
 
-// WasEdited reports whether the asset had been changed by another user before the run, so
-// that its content may not be what we had sent.
+// WasEdited reports whether another user had changed the asset before the run, so that its content
+// may not be the one that we uploaded.
 func (t AssetHistory) WasEdited() bool {
 	return t.Previous.Size != t.BeforeRun.Size || !t.BeforeRun.Modified.IsZero() && t.Previous.Modified.After(t.BeforeRun.Modified.Add(TimeTolerance))
 }
 
-// IsSwapped reports whether another asset stands for the object since the run: the service
-// refused to replace the content of the one that it had.
+// IsSwapped reports whether the object has another asset since the run: the service refused to
+// replace the content of the previous one.
 func (t AssetHistory) IsSwapped() bool { return t.Now.Asset != t.BeforeRun.Asset }
 
-// FormerPlace returns where the asset was before.
+// FormerPlace returns the previous container of the asset.
 func (t AssetHistory) FormerPlace() migrate.Container {
 	return migrate.Container{Category: t.Previous.Category, Folder: t.Previous.Folder}
 }
@@ -101,8 +101,8 @@ func (t AssetHistory) IsRenamed(a assets.Asset) bool {
 	return norm.NFC.String(a.Name) != norm.NFC.String(t.Previous.Name) || a.Extension != t.Previous.Extension
 }
 
-// RestoringChanges returns the changes that restore the name and metadata of an asset, as far as
-// they are as the run left them. stays names the fields that users changed since.
+// RestoringChanges returns the changes that restore the name and metadata of an asset, except for
+// fields that users changed since the run. stays names these.
 func (t AssetHistory) RestoringChanges(a assets.Asset) (c assets.Changes, stays []string) {
 	if t.IsRenamed(a) {
 		c.Name, c.Extension = &t.Previous.Name, &t.Previous.Extension
@@ -150,7 +150,7 @@ func (t AssetHistory) tagged(tags []string) bool {
 	return true
 }
 
-// attributes gives all custom attributes as they will be, nil if they are so already.
+// attributes returns all restored custom attributes, or nil if no change is needed.
 func (t AssetHistory) attributes(a assets.Asset) (back map[string]any, stays []string) {
 	now := a.Metadata.CustomAttributes
 	back = maps.Clone(now)
@@ -196,7 +196,7 @@ func (t AssetHistory) wrote(name string, value any, text, asset string) bool {
 	return len(t.Now.Checksum) > 0 && value == migrate.Provenance(t.source, t.Now.Key, t.Now.Checksum, asset)
 }
 
-// IsNoChange reports whether changes change nothing.
+// IsNoChange reports whether the changes are empty.
 func IsNoChange(c assets.Changes) bool {
 	return c.Name == nil && c.Extension == nil && c.Description == nil && c.Tags == nil && c.CustomAttributes == nil
 }

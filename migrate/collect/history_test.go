@@ -10,7 +10,7 @@ import (
 	"assetferry/internal/assets"
 )
 
-// What the state database keeps of an asset is restored as it was.
+// TestFormerAssetIsKept verifies that an asset is restored from the state database unchanged.
 func TestFormerAssetIsKept(t *testing.T) {
 	asset := assets.Asset{Name: "a", Extension: "jpg", CategoryID: "c", FolderID: "f", Size: 3, Tags: []string{"t"},
 		LastModifiedAt: time.Date(2026, 5, 1, 12, 0, 0, 123e6, time.UTC),

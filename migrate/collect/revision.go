@@ -11,17 +11,17 @@ import (
 	"assetferry/migrate/inventory"
 )
 
-// A RestoreError says why an asset cannot become what it was before; its text is a reason of an undo.
+// A RestoreError is the reason why an asset cannot be restored. Its text is a reason of an undo.
 type RestoreError string
 
 var errNoRevision = RestoreError(migrate.ReasonRevisionMissing.Text())
 
-// ErrTouched says that an asset was changed since the run.
+// ErrTouched means that an asset was changed since the run.
 var ErrTouched = RestoreError(migrate.ReasonAssetChangedSince.Text())
 
 func (h RestoreError) Error() string { return string(h) }
 
-// Class is permanent: no repetition helps.
+// Class returns permanent: a retry does not help.
 func (h RestoreError) Class() retry.Class { return retry.Permanent }
 
 // IsContentLost reports whether the content that an asset had before is certainly not among its
@@ -37,7 +37,7 @@ func IsContentLost(ctx context.Context, d migrate.Reader, t AssetHistory, a asse
 	return len(all) == 0, err
 }
 
-// RevisionsOfSize returns the former revisions of an asset whose content has so many bytes, the
+// RevisionsOfSize returns the earlier revisions of an asset whose content has a size in bytes, the
 // newest first.
 func RevisionsOfSize(ctx context.Context, d migrate.Reader, asset string, size int64) ([]assets.Revision, error) {
 	all, err := d.Revisions(ctx, asset)
@@ -50,7 +50,7 @@ func RevisionsOfSize(ctx context.Context, d migrate.Reader, asset string, size i
 }
 
 // RevisionWith returns the ID of the first of some revisions whose content has a SHA-256 checksum.
-// Without one it fails with a [RestoreError]. It reads each until then.
+// It downloads revisions until it finds one. If there is none, it fails with a [RestoreError].
 func RevisionWith(ctx context.Context, d migrate.Reader, a assets.Asset, all []assets.Revision, checksum []byte) (id string, err error) {
 	for _, r := range all {
 		content, _, err := d.DownloadRevision(ctx, a, r.ID, 0)
@@ -68,8 +68,8 @@ func RevisionWith(ctx context.Context, d migrate.Reader, a assets.Asset, all []a
 	return "", errNoRevision
 }
 
-// MayBeEdit reports whether a revision may be an edit that a user made of our content. A user who
-// only changed metadata made none, whatever revisions undone runs have left.
+// MayBeEdit reports whether a revision may be a user's edit of our content. It is none if the user
+// changed only metadata, whatever revisions undone runs have left.
 func (t AssetHistory) MayBeEdit(r assets.Revision) bool {
 	if t.Previous.Size != t.BeforeRun.Size {
 		return true

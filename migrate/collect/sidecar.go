@@ -15,14 +15,13 @@ import (
 	"assetferry/state"
 )
 
-// FollowsSidecars reports whether files beside objects describe these, instead of being
-// objects themselves.
+// FollowsSidecars reports whether sidecars provide metadata instead of being objects.
 func (d Collector) FollowsSidecars() bool {
 	return d.UsesSource(metadata.FromSidecar) && (d.Source == nil || !d.Source.Traits().NoSidecars)
 }
 
-// SidecarFields reads the sidecars of an object. Those that cannot be read say nothing, and the
-// remark says why.
+// SidecarFields reads the sidecars of an object. It ignores those that cannot be read, and returns
+// a remark with the reason.
 func (d Collector) SidecarFields(ctx context.Context, run state.Run, key sources.Key) (fields metadata.Fields, remark string, err error) {
 	if !d.FollowsSidecars() || d.Sidecarless {
 		return nil, "", nil
@@ -66,8 +65,8 @@ func (d Collector) ReadSidecar(ctx context.Context, c state.Sidecar) (fields met
 	return fields, errors.Join(err, r.Close())
 }
 
-// notReadRemark is the remark on an object that has a sidecar which could not be read, for a reason
-// that concerns no others.
+// notReadRemark returns a remark on an object whose sidecar cannot be read. It returns an error
+// instead if the reason concerns other objects, too.
 func notReadRemark(sidecar string, err error) (remark string, _ error) {
 	if err == nil || !isUnread(err) && !IsMalformedSidecar(err) {
 		return "", err
@@ -75,19 +74,19 @@ func notReadRemark(sidecar string, err error) (remark string, _ error) {
 	return fmt.Sprintf("sidecar %s %s: %v", sidecar, migrate.RemarkBadSidecar, err), nil
 }
 
-// IsMalformedSidecar reports whether a sidecar was read, and says nothing that can be understood.
+// IsMalformedSidecar reports whether a sidecar was read but has invalid content.
 func IsMalformedSidecar(err error) bool {
 	_, mistaken := errors.AsType[*tabular.Mistake](err)
 	return mistaken
 }
 
-// isUnread reports whether a sidecar is another one by now, or may not be read. Another time it
-// may be.
+// isUnread reports whether a sidecar has changed, or must not be read at present.
 func isUnread(err error) bool {
 	return (IsUnreadable(err) || IsUnreadableForGood(err)) && !IsMalformedSidecar(err)
 }
 
-// IsUnreadable reports whether something at the source may not be read, unlike all of the source.
+// IsUnreadable reports whether the error means that one object, and not the whole source, is
+// unreadable.
 func IsUnreadable(err error) bool {
 	return errors.Is(err, fs.ErrPermission) && !migrate.HasClass(err, retry.Fatal)
 }

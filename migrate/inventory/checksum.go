@@ -20,7 +20,7 @@ func ChecksumOfObject(ctx context.Context, s sources.Source, o sources.Object) (
 	return ChecksumOfObjectTo(ctx, s, o, io.Discard)
 }
 
-// ChecksumOfObjectTo is ChecksumOfObject that also writes what it reads.
+// ChecksumOfObjectTo is ChecksumOfObject that also writes the content to a writer.
 func ChecksumOfObjectTo(ctx context.Context, s sources.Source, o sources.Object, also io.Writer) ([]byte, error) {
 	r, err := s.Open(ctx, o, 0)
 	if err != nil {
@@ -36,8 +36,8 @@ type teeReader struct {
 	io.Closer
 }
 
-// A LengthError says that the content of an asset is not as long as the service
-// says it is, so that nothing is known from it.
+// A LengthError means that the content of an asset does not have the length that the service
+// reports, so that its checksum is no evidence.
 type LengthError struct {
 	Asset     string
 	Got, Want int64
@@ -47,7 +47,7 @@ func (e *LengthError) Error() string {
 	return fmt.Sprintf("asset %s has %d bytes, but the service reports %d", e.Asset, e.Got, e.Want)
 }
 
-// Class is permanent: it comes again on every try.
+// Class returns permanent: the error occurs on every attempt.
 func (e *LengthError) Class() retry.Class { return retry.Permanent }
 
 // ChecksumOfWhole is ChecksumOfAsset that fails with a [LengthError] if the content does not have the
@@ -70,7 +70,7 @@ func ChecksumOfAsset(ctx context.Context, d migrate.Reader, url string) ([]byte,
 	return ChecksumOf(r)
 }
 
-// ChecksumOf returns the SHA-256 checksum of what is left to read, and how many bytes that is. It
+// ChecksumOf returns the SHA-256 checksum of the remaining content, and its length in bytes. It
 // closes the reader.
 func ChecksumOf(r io.ReadCloser) ([]byte, int64, error) {
 	h := sha256.New()
@@ -81,12 +81,12 @@ func ChecksumOf(r io.ReadCloser) ([]byte, int64, error) {
 	return h.Sum(nil), n, nil
 }
 
-// A HashingReader counts and hashes what is read through it. It is read in a goroutine of the
-// transport, and summed up in another one, hence the lock.
+// A HashingReader counts and hashes the bytes that are read through it. The transport reads it in
+// one goroutine, and another one calls Sum, so it has a lock.
 type HashingReader struct {
 	io.ReadCloser
 	report func(n int64)
-	also   *metadata.Capture // that is shown what is read, if it is not nil
+	also   *metadata.Capture // receives the content, if not nil
 
 	mu   sync.Mutex
 	hash hash.Hash
@@ -99,21 +99,21 @@ func NewHashingReader(r io.ReadCloser, also *metadata.Capture, report func(n int
 	return &HashingReader{ReadCloser: r, also: also, report: report, hash: sha256.New()}
 }
 
-// Read is that of [io.Reader].
+// Read implements [io.Reader].
 func (r *HashingReader) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
 	r.mu.Lock()
 	r.hash.Write(p[:n])
 	r.n += int64(n)
 	if r.also != nil {
-		_, _ = r.also.Write(p[:n]) // a hash takes everything
+		_, _ = r.also.Write(p[:n]) // writing to a hash never fails
 	}
 	r.mu.Unlock()
 	r.report(int64(n))
 	return n, err
 }
 
-// Sum returns the SHA-256 checksum of what was read so far, and how many bytes that is.
+// Sum returns the SHA-256 checksum of the bytes that were read so far, and their number.
 func (r *HashingReader) Sum() ([]byte, int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"assetferry/state"
 )
 
-// ForeignNames are the names of assets that are not ours, as hashes, in places where only a list
-// reports whose a name is.
+// ForeignNames contains the names of assets that are not ours, as hashes, for places in which the
+// owner of a name is known only from a listing.
 type ForeignNames struct {
 	tree  *Tree
 	store *state.Store
@@ -23,7 +23,7 @@ type ForeignNames struct {
 	at map[migrate.Place]map[uint64]bool
 }
 
-// NewForeignNames returns the foreign names beside the assets of a pair, none of which is listed yet.
+// NewForeignNames returns an empty set of foreign names for the assets of a pair.
 func NewForeignNames(t *Tree, store *state.Store, pair int64) *ForeignNames {
 	return &ForeignNames{tree: t, store: store, pair: pair, seed: maphash.MakeSeed(), at: map[migrate.Place]map[uint64]bool{}}
 }
@@ -63,13 +63,13 @@ func (f *ForeignNames) List(ctx context.Context, at migrate.Place) error {
 	return nil
 }
 
-// Has reports whether an asset that is not ours has a place, where that was listed.
+// Has reports whether a foreign asset has a name, if its place was listed.
 func (f *ForeignNames) Has(p migrate.Place) bool {
 	name, extension := migrate.SplitName(p.Name)
 	return f.at[migrate.Place{Category: p.Category, Folder: p.Folder}][f.hash(name, extension)]
 }
 
-// hash stands for a name, whose extension services need not keep the case of.
+// hash returns the hash of a name. It ignores the case of the extension, which services may change.
 func (f *ForeignNames) hash(name, extension string) uint64 {
 	return maphash.String(f.seed, migrate.NormalName(name)+"\x00"+migrate.FoldName(extension))
 }

@@ -25,7 +25,7 @@ func LikenessOf(e state.Entry) int64 {
 	return int64(h.Sum64())
 }
 
-// EntryOfReceipt returns an asset as its receipt has it.
+// EntryOfReceipt returns the asset of a receipt as an entry.
 func EntryOfReceipt(r state.Receipt) state.Entry {
 	return state.Entry{Asset: r.Asset, Category: r.Category, Folder: r.Folder, Name: r.Name, Extension: r.Extension, Size: r.Size, URL: r.URL}
 }
@@ -36,8 +36,8 @@ func IsAlike(a, b state.Entry) bool {
 		migrate.NormalName(a.Name) == migrate.NormalName(b.Name) && migrate.FoldName(a.Extension) == migrate.FoldName(b.Extension)
 }
 
-// ExpectedAssets returns those of the IDs whose assets are known to be beside ours: what a plan saw
-// there before it placed ours, and what stands for an object of another source in this state
+// ExpectedAssets returns the IDs of expected foreign assets: those that a plan saw in a place
+// before it used the place, and those that belong to an object of another source in this state
 // database.
 func ExpectedAssets(ctx context.Context, j *state.Store, pair state.Pair, ids []string) (map[string]bool, error) {
 	known := map[string]bool{}
@@ -56,7 +56,7 @@ func ExpectedAssets(ctx context.Context, j *state.Store, pair state.Pair, ids []
 	return known, nil
 }
 
-// An Ownership says whose a listed asset is.
+// An Ownership is the owner of a listed asset.
 type Ownership uint8
 
 // The owners: unknown, a receipt of ours, or one that [ExpectedAssets] knows.
@@ -72,8 +72,8 @@ type named struct {
 	whose       Ownership
 }
 
-// A NameCounter collects what assets of one place are called, to count the names that are there
-// more than once. That takes 24 bytes each, and no request.
+// A NameCounter collects the names of the assets in one place to count duplicate names. It takes 24
+// bytes for each asset, and no requests.
 type NameCounter struct {
 	seed maphash.Seed
 	All  []named
@@ -88,8 +88,8 @@ func (n *NameCounter) Add(a assets.Asset, w Ownership) {
 	n.All = append(n.All, named{maphash.String(n.seed, name), maphash.String(n.seed, a.ID), w})
 }
 
-// Duplicates counts the names that more than one asset has with one size, unless all of these
-// are ours, or are known to be beside ours.
+// Duplicates returns the number of names that several assets of one size have, unless all these
+// assets are ours or expected.
 func (n *NameCounter) Duplicates() (count int64) {
 	slices.SortFunc(n.All, func(a, b named) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.asset, b.asset))

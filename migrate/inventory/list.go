@@ -1,5 +1,5 @@
-// Package inventory reads what is at the destination: its folders, the assets in them, their
-// contents, and which of them look like one of ours. It never writes there.
+// Package inventory reads the destination: its folders, the assets in them, their contents, and
+// which of them match objects. It never writes.
 package inventory
 
 import (
@@ -31,8 +31,8 @@ func List(ctx context.Context, r migrate.Reader, c state.Container) iter.Seq2[as
 	}
 }
 
-// EntryOf returns an asset as the inventory in the state database has it, with the slot of its place
-// (see [migrate.Place.Slot]).
+// EntryOf returns an asset as an entry of the inventory, with the slot of its place (see
+// [migrate.Place.Slot]).
 func EntryOf(a assets.Asset, slot int64) state.Entry {
 	return state.Entry{
 		Asset: a.ID, Slot: slot, Category: a.CategoryID, Folder: a.FolderID, Name: a.Name, Extension: a.Extension,
@@ -49,7 +49,7 @@ func IDsOf(page []assets.Asset) []string {
 	return ids
 }
 
-// An AssetStatus is what the destination says of an asset.
+// An AssetStatus is the status of an asset at the destination.
 type AssetStatus struct {
 	assets.Asset
 	There      bool

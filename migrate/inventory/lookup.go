@@ -11,16 +11,15 @@ import (
 )
 
 const (
-	// minListed is how many assets of one place are rather listed than asked for: a page
-	// of a listing has many more.
+	// minListed is the number of assets in one place from which on the place is listed instead of
+	// requesting each asset: a page of a listing contains many more.
 	minListed = 3
 	// listedAtOnce is how many assets a page of a listing has at least.
 	listedAtOnce = 50
 )
 
-// LookUp returns what the destination says of the assets of receipts, by their IDs. Those in one
-// place are listed, as long as that takes no more requests than to ask for each. At most atOnce
-// requests are made at a time.
+// LookUp returns the status of the assets of receipts, by ID. It lists the assets of one place if
+// that takes no more requests than one for each asset. It makes at most atOnce concurrent requests.
 func LookUp(ctx context.Context, from migrate.Reader, receipts []state.Receipt, atOnce int) (map[string]AssetStatus, error) {
 	places := map[state.Container][]state.Receipt{}
 	for _, r := range receipts {
@@ -42,7 +41,7 @@ func LookUp(ctx context.Context, from migrate.Reader, receipts []state.Receipt, 
 	return all.seen, askForRest(ctx, from, receipts, atOnce, &all)
 }
 
-// lookups are what was found so far, by the IDs of the assets.
+// lookups contains the results so far, by asset ID.
 type lookups struct {
 	mu   sync.Mutex
 	seen map[string]AssetStatus
@@ -82,8 +81,8 @@ func lookInto(ctx context.Context, from migrate.Reader, c state.Container, wante
 	return nil
 }
 
-// askForRest asks for each asset that was not listed: there are few in its place, or it is
-// not there any more.
+// askForRest requests each asset that was not listed: there are few in its place, or it is not
+// there any more.
 func askForRest(ctx context.Context, from migrate.Reader, receipts []state.Receipt, atOnce int, all *lookups) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(atOnce)

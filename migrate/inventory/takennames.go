@@ -20,11 +20,11 @@ import (
 type TakenNames struct {
 	Dest        migrate.Reader
 	Tree        *Tree // of Dest
-	Concurrency int   // how many places are asked for at once; one if it is less
+	Concurrency int   // number of places to read concurrently; at least one
 	Log         *slog.Logger
 }
 
-// Among returns those of some items whose names are taken where they go, in the order of their keys.
+// Among returns the items whose names are taken in their places, in the order of their keys.
 func (n TakenNames) Among(ctx context.Context, items []state.Item) (taken []state.Item, err error) {
 	var mu sync.Mutex
 	err = n.EachPlace(ctx, items, func(ctx context.Context, at migrate.Place, items []state.Item) error {
@@ -42,7 +42,7 @@ func (n TakenNames) Among(ctx context.Context, items []state.Item) (taken []stat
 	return taken, err
 }
 
-// EachPlace calls f with what goes into one place, whose name is empty, several at once.
+// EachPlace calls f with the items of each place, whose name is empty, several at a time.
 func (n TakenNames) EachPlace(ctx context.Context, items []state.Item, f func(ctx context.Context, at migrate.Place, items []state.Item) error) error {
 	byPlace := map[migrate.Place][]state.Item{}
 	for _, i := range items {
@@ -57,8 +57,8 @@ func (n TakenNames) EachPlace(ctx context.Context, items []state.Item, f func(ct
 	return g.Wait()
 }
 
-// in returns which names of some items are taken in their place. Some services cannot say; they may
-// still refuse a name.
+// in returns the names of items that are taken in their place. Some services cannot report this;
+// they may still refuse a name.
 func (n TakenNames) in(ctx context.Context, at migrate.Place, items []state.Item) (map[string]bool, error) {
 	target, err := n.Tree.Target(ctx, at.Category, at.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -82,8 +82,8 @@ func (n TakenNames) in(ctx context.Context, at migrate.Place, items []state.Item
 	return taken, err
 }
 
-// HasAlready reports whether the asset of an item is in its place under its name already, as a
-// run left it whose outcome was lost.
+// HasAlready reports whether the asset of an item already has its place and name, because the
+// outcome of an earlier run was lost.
 func (n TakenNames) HasAlready(ctx context.Context, i state.Item) (bool, error) {
 	asset, err := Ask(ctx, n.Dest, i.Asset)
 	if err != nil || !asset.There {

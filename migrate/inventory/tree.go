@@ -15,23 +15,23 @@ import (
 	"assetferry/migrate"
 )
 
-// A Tree looks up folders of the destination by their path, a level at a time,
-// and asks for each level at most once. It only reads.
+// A Tree looks up folders of the destination by path, one level at a time, and requests each level
+// at most once. It only reads.
 type Tree struct {
 	dest   migrate.Reader
 	flight singleflight.Group
 
 	mu         sync.Mutex
 	levels     map[Level]map[string]string // a level's folders: name -> id
-	made       map[Level]map[string]string // those that were added while their level was not known
-	generation int                         // how often something was forgotten
-	forgotten  map[string]int              // category -> the turn at which something of it was last
+	made       map[Level]map[string]string // folders that were added while their level was unknown
+	generation int                         // increases when a level is forgotten
+	forgotten  map[string]int              // by category: the generation of the last change
 }
 
-// A Level is where folders are directly: a category, or a folder of it.
+// A Level is the parent of folders: a category, or a folder in it.
 type Level struct{ Category, Folder string }
 
-// NewTree returns a tree that asks r.
+// NewTree returns a tree that reads from r.
 func NewTree(r migrate.Reader) *Tree {
 	return &Tree{dest: r, levels: map[Level]map[string]string{}, made: map[Level]map[string]string{}, forgotten: map[string]int{}}
 }
@@ -53,7 +53,7 @@ func (t *Tree) Find(ctx context.Context, category, path string) (id string, err 
 	return id, nil
 }
 
-// Target returns what uploads name to get into the folder at a path within a category. It fails as Find
+// Target returns the target of uploads to the folder at a path within a category. It fails as Find
 // does.
 func (t *Tree) Target(ctx context.Context, category, path string) (assets.Target, error) {
 	folder, err := t.Find(ctx, category, path)
@@ -75,7 +75,7 @@ func (t *Tree) Child(ctx context.Context, l Level, name string) (string, error) 
 	return names[norm.NFC.String(name)], nil
 }
 
-// children gives the folders of a level by name; of several of one name the
+// children returns the folders of a level by name. If several have the same name, it returns the
 // oldest.
 func (t *Tree) children(ctx context.Context, l Level) (map[string]string, error) {
 	t.mu.Lock()
@@ -126,7 +126,7 @@ func (t *Tree) top(ctx context.Context, l Level) (map[string]string, error) {
 	return t.children(ctx, l) // again if the answer was to a user with another category
 }
 
-// now gives the turn at which a level is asked for.
+// now returns the present generation.
 func (t *Tree) now() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -150,7 +150,7 @@ func (t *Tree) set(l Level, names map[string]string, asked int) {
 	t.levels[l] = names
 }
 
-// Forget makes the tree ask again about a level.
+// Forget makes the tree request a level again.
 func (t *Tree) Forget(l Level) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -158,7 +158,7 @@ func (t *Tree) Forget(l Level) {
 	delete(t.levels, l)
 }
 
-// ForgetAll makes the tree ask again about everything in a category.
+// ForgetAll makes the tree request everything in a category again.
 func (t *Tree) ForgetAll(category string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -168,20 +168,21 @@ func (t *Tree) ForgetAll(category string) {
 	maps.DeleteFunc(t.made, ofCategory)
 }
 
-// advanceGeneration begins a turn, from which on no answer about a category counts that was asked for before.
+// advanceGeneration starts a new generation. Answers about the category that were requested earlier
+// are discarded.
 func (t *Tree) advanceGeneration(category string) {
 	t.generation++
 	t.forgotten[category] = t.generation
 }
 
-// Add notes a folder that was just made; nothing is in it yet.
+// Add adds a new empty folder.
 func (t *Tree) Add(l Level, name, id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	name = norm.NFC.String(name)
 	if names := t.levels[l]; names != nil {
 		names[name] = id
-	} else { // forgotten meanwhile: one name must not pass for all of them, nor be missing in an answer that is on its way
+	} else { // forgotten: one folder is not all, but a late answer must not lack it
 		if t.made[l] == nil {
 			t.made[l] = map[string]string{}
 		}

@@ -16,9 +16,9 @@ type oneCategory struct {
 
 func (d *oneCategory) Folders(context.Context) ([]assets.Folder, error) { return d.folders, nil }
 
-// While a folder is being made, another worker may find out that what is known of
-// the category is wrong. The new folder must not pass for the only one then: the
-// others would be made a second time.
+// TestFolderMadeWhileItsLevelIsForgotten verifies that a folder which is created while another
+// worker forgets its level does not count as the only one: the other folders would be created a
+// second time.
 func TestFolderMadeWhileItsLevelIsForgotten(t *testing.T) {
 	d := &oneCategory{folders: []assets.Folder{{ID: "a", Name: "a", CategoryID: "1"}}}
 	tree, top := NewTree(d), Level{"1", ""}
@@ -36,7 +36,8 @@ func TestFolderMadeWhileItsLevelIsForgotten(t *testing.T) {
 	want("b", "b")
 }
 
-// A folder that is made while an answer from before is on its way is not made again.
+// TestTreeAddsToWhatIsAsked verifies that a folder which is created while an older answer is still
+// to come is not created again.
 func TestTreeAddsToWhatIsAsked(t *testing.T) {
 	var late lateFolders
 	tree := NewTree(&late)
@@ -49,8 +50,9 @@ func TestTreeAddsToWhatIsAsked(t *testing.T) {
 	}
 }
 
-// One answer has the folders of all categories. One that is asked for another of them hides none
-// that is made meanwhile.
+// TestTreeKeepsWhatIsMadeInAnotherCategory verifies that an answer requested for one category does
+// not hide a folder that was created in another category in the meantime, although the answer lists
+// the folders of all categories.
 func TestTreeKeepsWhatIsMadeInAnotherCategory(t *testing.T) {
 	var late lateFolders
 	tree := NewTree(&late)
@@ -68,7 +70,8 @@ func TestTreeKeepsWhatIsMadeInAnotherCategory(t *testing.T) {
 	want(texts, "made")
 }
 
-// Who has a level forgotten is not given an answer that was asked for before.
+// TestForgottenLevelIsReadAgain verifies that after Forget, an answer that was requested earlier is
+// not used.
 func TestForgottenLevelIsReadAgain(t *testing.T) {
 	for _, l := range []Level{{"c", ""}, {"c", "parent"}} {
 		var late lateFolders
@@ -84,7 +87,7 @@ func TestForgottenLevelIsReadAgain(t *testing.T) {
 	}
 }
 
-// lateFolders give an answer from before something happened.
+// lateFolders returns the folders as they were before the function before ran.
 type lateFolders struct {
 	migrate.Reader
 	before        func()

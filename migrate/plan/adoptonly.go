@@ -7,15 +7,14 @@ import (
 	"assetferry/state"
 )
 
-// adoptOnly keeps to what is at the destination, where rules want that.
+// adoptOnly limits a plan to existing assets, if the rules require that.
 type adoptOnly struct {
 	*planning
 	*decisions
 	places *placements
 }
 
-// do takes out of a plan that only adopts what was not found at the
-// destination.
+// do removes the objects without an existing asset from a plan that only adopts.
 func (a *adoptOnly) do(ctx context.Context) error {
 	if !a.Rules.AdoptOnly {
 		return nil

@@ -13,15 +13,15 @@ import (
 	"assetferry/state"
 )
 
-// aliasDetachments are aliases whose owner does not stay what it was.
+// aliasDetachments finds aliases whose owner changed or was deleted.
 type aliasDetachments struct {
 	detachment
 	successions *successions
 }
 
-// do decides again about aliases whose owner does not stay what it was. Where its
-// content changed they have that no more, and all of them are new objects. Where it was deleted,
-// the first of them gets its asset, which is moved as for any object that has another key.
+// do decides again about aliases whose owner changed or was deleted. If the content of the owner
+// changed, all its aliases are new objects. If the owner was deleted, the first alias gets its
+// asset, which is moved as for any object with another key.
 func (a *aliasDetachments) do(ctx context.Context) error {
 	if a.Rules.Sync == nil || a.Approval != nil { // in an approved plan they have items
 		return nil
@@ -43,13 +43,13 @@ func (a *aliasDetachments) do(ctx context.Context) error {
 	return a.end(ctx)
 }
 
-// A detachment collects aliases that become something else.
+// A detachment collects aliases that become new objects or get an asset.
 type detachment struct {
 	*planning
 	*decisions
 	*decider
 	added []state.Item // that have no item yet
-	heirs []state.Item // of these and others, those that get the asset of their owner
+	heirs []state.Item // the aliases that get the asset of their owner, of this and other batches
 }
 
 // all parts all aliases from an owner.
@@ -94,8 +94,8 @@ func (p *aliasDetachments) succeed(ctx context.Context, deleted state.Item) erro
 	return nil
 }
 
-// detach gives the item of an alias that is a new object, and whether its object is the same as
-// when it was joined: one that has an item already may have got another content.
+// detach returns the item of an alias that becomes a new object, and whether the object is
+// unchanged since it was joined. An object that already has an item may have new content.
 func (p *detachment) detach(ctx context.Context, a state.Alias) (i state.Item, same bool, err error) {
 	i, err = p.State.Item(ctx, p.run.Num, a.Key)
 	if err == nil {
@@ -114,7 +114,7 @@ func (p *detachment) detach(ctx context.Context, a state.Alias) (i state.Item, s
 	return i, true, p.end(ctx)
 }
 
-// end stores what was collected.
+// end stores the collected changes.
 func (p *detachment) end(ctx context.Context) error {
 	if len(p.added) > 0 {
 		slices.SortFunc(p.added, func(a, b state.Item) int { return cmp.Compare(a.Key, b.Key) }) // of several owners

@@ -12,7 +12,7 @@ import (
 	"assetferry/state"
 )
 
-// acts reports whether an approved plan does something about an object.
+// acts reports whether an approved plan contains an action for an object.
 func acts(approved state.Item) bool {
 	return migrate.FirstState(approved.Action, migrate.Reason(approved.Reason)) == state.ItemPlanned
 }
@@ -48,8 +48,8 @@ func (a *approvals) close() {
 	}
 }
 
-// before gives the next item that was not asked for and whose key is less than one, or
-// any if that is empty.
+// before returns the next unread item with a key less than the given one, or any if the key is
+// empty.
 func (a *approvals) before(key sources.Key) (i state.Item, found bool, err error) {
 	if a == nil || !a.more || a.err != nil || key != "" && a.item.Key >= key {
 		return i, false, a.failure()
@@ -59,7 +59,7 @@ func (a *approvals) before(key sources.Key) (i state.Item, found bool, err error
 	return i, true, nil
 }
 
-// of gives the item of an object. Those before it are passed.
+// of returns the approved item of an object, and skips those before it.
 func (a *approvals) of(key sources.Key) (i state.Item, found bool, err error) {
 	for more := true; more && err == nil; {
 		_, more, err = a.before(key)
@@ -79,29 +79,28 @@ func (a *approvals) failure() error {
 	return a.err
 }
 
-// refuse keeps what has drifted.
+// refuse skips an item that differs from the approved plan.
 func refuse(i *state.Item, drift []string) {
 	i.Asset, i.Checksum = "", nil
 	migrate.SetDecision(i, state.Skip, migrate.ReasonChangedSinceApproval)
 	i.State, i.Error = state.ItemChanged, fmt.Sprintf("%s: %s", migrate.ReasonChangedSinceApproval.Text(), strings.Join(drift, "; "))
 }
 
-// keepName gives an object the name it has in the approved plan, where another object
-// had its own.
+// keepName gives an object its name from the approved plan if that resolved a collision.
 func keepName(place *migrate.Place, s *migrate.Situation, approved state.Item, key sources.Key) {
 	if approved.Name != "" && approved.Name != place.Name && approved.Name == migrate.DistinctName(place.Name, key) {
 		place.Name, s.Taken = approved.Name, true
 	}
 }
 
-// approvalCheck holds a plan against the one that was approved.
+// approvalCheck compares a plan with the approved one.
 type approvalCheck struct {
 	*planning
 	*decisions
 	places *placements
 }
 
-// do compares what was decided with what was approved.
+// do compares the decisions with the approved ones.
 func (a *approvalCheck) do(ctx context.Context) error {
 	if a.Approval == nil {
 		return nil
@@ -123,13 +122,13 @@ func (a *approvalCheck) do(ctx context.Context) error {
 		}
 		return len(drift) > 0, nil
 	})
-	for more := true; more && err == nil; { // to the end, where it is known whether it was what was approved
+	for more := true; more && err == nil; { // read to the end, which verifies that this was the approved plan
 		_, more, err = all.before("")
 	}
 	return err
 }
 
-// drifted says in which ways an object is not the one that was approved.
+// drifted lists the differences between an object and the approved one.
 func drifted(approved, now state.Item) (drift []string) {
 	switch {
 	case now.Obstacle == migrate.ObstacleVanished:
@@ -166,8 +165,8 @@ func quoted(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// redecided returns the differences between a decision and the approved one. An object that arrived
-// since the approval needs at most a metadata update.
+// redecided returns the differences between a decision and the approved one. An object that was
+// uploaded since the approval needs at most a metadata update.
 func (a *approvalCheck) redecided(approved, now state.Item) (drift []string) {
 	switch {
 	case now.Action == state.Unchanged, now.Action == state.UpdateMetadata && approved.Action == state.Create:
@@ -188,8 +187,8 @@ func (a *approvalCheck) redecided(approved, now state.Item) (drift []string) {
 	return drift
 }
 
-// asWanted gives the wanted category if a category is that one: it may have been made
-// since the plan was approved, by a run of this very plan for one.
+// asWanted returns the wanted category if the given category is that one: it may have been created
+// since the approval, for example by an earlier attempt of this plan.
 func (a *approvalCheck) asWanted(category, wanted string) string {
 	name, isNew := strings.CutPrefix(wanted, migrate.NewPrefix)
 	if !isNew || a.places.placer == nil {

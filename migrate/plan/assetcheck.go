@@ -24,7 +24,7 @@ import (
 // listed together.
 const assetCheckPage = 5000
 
-// An assetCheck is of the assets that a plan is about to change or to trash.
+// An assetCheck checks the assets that a plan would change or trash.
 type assetCheck struct {
 	*planning
 	*decisions
@@ -111,7 +111,7 @@ func (p *planning) keepFormer(ctx context.Context, all []state.Former) error {
 	return p.State.SaveFormer(ctx, p.run.Num, p.run.Pair.ID, all)
 }
 
-// formerly is what is kept of an asset that an item is about to change.
+// formerly returns the previous state of an asset that an item would change, for undo.
 func (p *planning) formerly(ctx context.Context, i state.Item, r state.Receipt, a assets.Asset, condition migrate.Condition) (f state.Former, err error) {
 	f = state.Former{Key: i.Key, Of: i.Key}
 	if i.PreviousKey != "" {
@@ -130,7 +130,8 @@ func (p *planning) formerly(ctx context.Context, i state.Item, r state.Receipt, 
 	return f, err
 }
 
-// currentRevision is the revision that an asset has; "" if the service does not report.
+// currentRevision returns the present revision of an asset, or "" if the service does not report
+// it.
 func (p *planning) currentRevision(ctx context.Context, asset string) (id string, err error) {
 	all, err := p.Dest.Revisions(ctx, asset)
 	if errors.Is(err, fs.ErrNotExist) || migrate.HasClass(err, retry.Permanent) {
@@ -144,7 +145,7 @@ func (p *planning) currentRevision(ctx context.Context, asset string) (id string
 	return id, err
 }
 
-// decideForAsset decides again about an item now that it is known what became of its asset.
+// decideForAsset decides again about an item, with the present status of its asset.
 func (s *assetCheck) decideForAsset(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.AssetStatus) (migrate.Condition, error) {
 	if asset.UnknownErr != nil {
 		setUnknown(i, asset.UnknownErr)
@@ -157,13 +158,13 @@ func (s *assetCheck) decideForAsset(ctx context.Context, i *state.Item, r state.
 	return condition, s.reconsider(ctx, i, r, asset, condition)
 }
 
-// setUnknown decides about an item whose asset the destination shows nothing of.
+// setUnknown decides about an item whose asset cannot be read at the destination.
 func setUnknown(i *state.Item, err error) {
 	migrate.SetDecision(i, state.Conflict, migrate.ReasonAssetStateUnknown)
 	i.Error = fmt.Sprintf("%s: %v", migrate.ReasonAssetStateUnknown.Text(), err)
 }
 
-// reconsider decides again about an item by what became of its asset.
+// reconsider decides again about an item by the condition of its asset.
 func (s *assetCheck) reconsider(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.AssetStatus, condition migrate.Condition) error {
 	now := migrate.Situation{Condition: condition}
 	switch i.Action {
@@ -179,7 +180,7 @@ func (s *assetCheck) reconsider(ctx context.Context, i *state.Item, r state.Rece
 			return s.keepsName(ctx, i)
 		}
 		if condition == migrate.ConditionEdited || condition == migrate.ConditionUnchanged || condition == migrate.ConditionMoved && (s.Rules.Overwrites() || i.Reason == string(migrate.ReasonAssetMovedReverted)) {
-			return nil // it goes with what people made of it
+			return nil // the asset moves with the changes that people made
 		}
 		now.Memory = migrate.MemoryChanged
 	case state.Trash:
@@ -196,7 +197,7 @@ func (s *assetCheck) reconsider(ctx context.Context, i *state.Item, r state.Rece
 	return s.redecide(ctx, i, now, r, asset)
 }
 
-// redecide decides about an item whose asset is not as we left it.
+// redecide decides about an item whose asset has changed since our last change.
 func (s *assetCheck) redecide(ctx context.Context, i *state.Item, now migrate.Situation, r state.Receipt, asset inventory.AssetStatus) error {
 	previousKey := i.PreviousKey
 	i.PreviousKey = ""
@@ -217,8 +218,8 @@ func (s *assetCheck) redecide(ctx context.Context, i *state.Item, now migrate.Si
 	return s.store(ctx, *i)
 }
 
-// recordPlaces says of an asset that a user moved or renamed what it is now: no user can move
-// it back otherwise.
+// recordPlaces stores the present place of an asset that a user moved or renamed. Undo needs it to
+// restore that place.
 func recordPlaces(i *state.Item, r state.Receipt, asset inventory.AssetStatus) {
 	if i.State != state.ItemConflict || i.Reason != string(migrate.ReasonAssetMoved) {
 		return
@@ -236,8 +237,7 @@ func (p *planning) keepDeleted(ctx context.Context, i state.Item) error {
 	return p.keepFormer(ctx, []state.Former{{Key: i.Key, Of: i.PreviousKey, Asset: json.RawMessage("{}")}})
 }
 
-// condition says what became of an asset, as far as it matters for what will be done with
-// it.
+// condition returns the condition of an asset, as far as the planned action depends on it.
 func (p *planning) condition(ctx context.Context, action state.Action, r state.Receipt, a inventory.AssetStatus) (migrate.Condition, error) {
 	left := collect.LastChangeByUs(r, a.Asset)
 	switch {
@@ -247,7 +247,7 @@ func (p *planning) condition(ctx context.Context, action state.Action, r state.R
 		return migrate.ConditionMoved, nil
 	case a.Size != r.Size:
 		return migrate.ConditionEdited, nil
-	case action == state.Trash && collect.ChangedLater(r, a.Asset): // whatever it was that a user did, it would be lost
+	case action == state.Trash && collect.ChangedLater(r, a.Asset): // trashing would lose the change, whatever it is
 		return migrate.ConditionEdited, nil
 	}
 	if action == state.Trash {
@@ -256,7 +256,7 @@ func (p *planning) condition(ctx context.Context, action state.Action, r state.R
 		}
 	}
 	switch {
-	case a.LastModifiedAt.IsZero(), left.IsZero() && action == state.Unchanged: // to ask about each asset that an older version left takes too long
+	case a.LastModifiedAt.IsZero(), left.IsZero() && action == state.Unchanged: // requests for all assets of an older version would take too long
 		return migrate.ConditionUnchanged, nil
 	case !left.IsZero() && !a.LastModifiedAt.After(left.Add(collect.TimeTolerance)):
 		return migrate.ConditionUnchanged, nil
@@ -264,8 +264,8 @@ func (p *planning) condition(ctx context.Context, action state.Action, r state.R
 	return p.ConditionOf(ctx, r, a.Asset)
 }
 
-// compareMetadata decides again about an asset that will be described, if people have
-// described it as well and a user has to say who is right.
+// compareMetadata decides again about an asset whose metadata would be updated, if people changed
+// that metadata and a user has to decide.
 func (s *assetCheck) compareMetadata(ctx context.Context, i *state.Item, a assets.Asset) error {
 	if !s.Rules.ReportsEdits() {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"assetferry/state"
 )
 
-// checking holds a plan against the safety checks.
+// checking applies the safety checks to a plan.
 type checking struct {
 	*planning
 	held     *heldDeletes
@@ -16,7 +16,7 @@ type checking struct {
 	violated *violations
 }
 
-// violations are the safety checks that a plan does not pass, so that none of it is carried out.
+// violations are the safety checks that stop a plan.
 type violations struct{ all []*migrate.SafetyCheckError }
 
 // do ends a plan that must not be carried out. In a dry run people want to see it, and
@@ -43,7 +43,7 @@ func (g *checking) do(ctx context.Context) error {
 	return g.State.NoteSync(ctx, g.run.Num, why, g.drifted.next)
 }
 
-// checkContents looks into what is to take the place of assets.
+// checkContents checks the contents that would replace those of assets.
 func (g *checking) checkContents(ctx context.Context) error {
 	replaced, err := g.countPlanned(ctx, state.Replace)
 	if err != nil {

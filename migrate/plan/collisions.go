@@ -14,7 +14,7 @@ import (
 	"assetferry/state"
 )
 
-// collisions are of objects that would take one place.
+// collisions resolves objects that would have the same place.
 type collisions struct {
 	*planning
 	*decisions
@@ -23,8 +23,8 @@ type collisions struct {
 	deleted     *deletedCount
 }
 
-// do deals with objects that would take the same place as another
-// object or as an asset that we made before. The first by key keeps its name.
+// do handles objects that would get the same place as another object, or as an asset that we
+// created before. The first by key keeps its name.
 func (k *collisions) do(ctx context.Context) error {
 	collisions, err := k.State.Collisions(ctx, k.run.Num, k.run.Pair.ID)
 	if err != nil {
@@ -57,9 +57,9 @@ func (k *collisions) do(ctx context.Context) error {
 	return k.flush(ctx)
 }
 
-// reuseAsset decides that an object gets the asset which holds its place, if that has its
-// content and its own object was deleted: to send it would make a second one beside it. Where
-// runs follow what was deleted, that is resolved by now, and nothing is asked here.
+// reuseAsset decides that an object gets the asset in its place if the asset has the same content
+// and its own object was deleted: an upload would create a second asset with that content. If runs
+// follow deletions, an earlier pass has handled this, and the function does nothing.
 func (k *collisions) reuseAsset(ctx context.Context, c state.Collision) (became bool, err error) {
 	if !c.Held || c.Action != state.Create || c.PreviousKey != "" || k.successions.followed[c.Holder] {
 		return false, nil
@@ -78,7 +78,7 @@ func (k *collisions) reuseAsset(ctx context.Context, c state.Collision) (became 
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
-	if err != nil || !bytes.Equal(checksum, r.Checksum) { // sending it shows what is wrong with it
+	if err != nil || !bytes.Equal(checksum, r.Checksum) { // the upload reports the error
 		return false, nil
 	}
 	asset, left, err := k.asLeft(ctx, r)
@@ -105,8 +105,8 @@ func (k *collisions) reuseAsset(ctx context.Context, c state.Collision) (became 
 	return true, k.keepFormer(ctx, []state.Former{former}) // for an undo
 }
 
-// withReceiptPlace returns the asset of a receipt, if it still is as the receipt says. An asset
-// that users deleted, moved or edited is not used for the content of another object.
+// asLeft returns the asset of a receipt if it still matches the receipt. An asset that users
+// deleted, moved or edited is not used for the content of another object.
 func (k *collisions) asLeft(ctx context.Context, r state.Receipt) (asset assets.Asset, is bool, err error) {
 	all, err := inventory.LookUp(ctx, k.Dest, []state.Receipt{r}, k.Concurrency)
 	found := all[r.Asset]
@@ -117,7 +117,7 @@ func (k *collisions) asLeft(ctx context.Context, r state.Receipt) (asset assets.
 	return found.Asset, condition == migrate.ConditionUnchanged, err
 }
 
-// isDeleted asks the source whether an object that has arrived is not there any more.
+// isDeleted checks in the source whether an uploaded object was deleted.
 func (k *collisions) isDeleted(ctx context.Context, r state.Receipt) (bool, error) {
 	content, err := k.Source.Open(ctx, r.Object, 0)
 	if err == nil {
@@ -136,7 +136,7 @@ func (k *collisions) resolve(ctx context.Context, i state.Item) error {
 		i.Name = migrate.DistinctName(i.Name, i.Key)
 		i.Slot = migrate.Place{Category: i.Category, Folder: i.Folder, Name: i.Name}.Slot()
 	}
-	if moved && action == state.Create { // it is there already, and goes where it was to go
+	if moved && action == state.Create { // the asset exists, and moves to the planned place
 		action, why = state.Move, migrate.Reason(i.Reason)
 	}
 	migrate.SetDecision(&i, action, why)

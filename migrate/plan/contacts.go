@@ -22,21 +22,22 @@ import (
 	"assetferry/state"
 )
 
-// claimedAssets are assets that stand for an object already, so that no other one adopts them.
+// claimedAssets contains assets that already belong to an object, so that no other object adopts
+// them.
 type claimedAssets map[string]bool
 
-// existingAssets are where objects would go and other assets may be already.
+// existingAssets handles places of new objects that may contain other assets.
 type existingAssets struct {
 	*planning
 	*decisions
 	*placeComparer
 	places   *placements
 	doubled  *duplicateNames
-	vanished map[string]bool // assets that were listed and are not there any more
+	vanished map[string]bool // assets that were listed and no longer exist
 	others   bool            // in the place of an object is an asset that is not equal to it
 }
 
-// duplicateNames is how many names assets have more than once where objects would go.
+// duplicateNames counts the names that several assets have in the places of new objects.
 type duplicateNames struct{ atomic.Int64 }
 
 // placeComparer compare objects with the assets that are in their places.
@@ -45,16 +46,15 @@ type placeComparer struct {
 	claimed claimedAssets
 }
 
-// do looks into the containers where objects would go, and decides again
-// about every object whose place is taken there. So a lost state database ends in
-// adoption, not in a second library.
+// do reads the containers in which objects would be created, and decides again about every object
+// whose place is taken. Thus the loss of a state database leads to adoption, not to a second
+// library.
 //
-// A container is skipped once the state database knows that nothing is in it but assets
-// of this source: in the usual case that is from the moment we made it. One that
-// holds other assets, those of another source included (which may be the same
-// library under another path), is looked at in every plan that wants to put something
-// there; to look just once would forget what a limit, a filter or a conflict
-// left unsettled, and put a second copy there in the next run.
+// A container is skipped if the state database records that it contains only assets of this source.
+// That usually holds from its creation on. A container with other assets is read in every plan that
+// creates assets in it. The other assets may be those of another source, which may be the same
+// library under another path. A single check would not suffice: a limit, a filter or a conflict may
+// have left objects undecided, and the next run would create duplicates of them.
 func (c *existingAssets) do(ctx context.Context) error {
 	if err := c.share(ctx); err != nil {
 		return err
@@ -75,11 +75,11 @@ func (c *existingAssets) do(ctx context.Context) error {
 	return c.meetAll(ctx)
 }
 
-// forgotten is how old an upload of another source is that no user waits for any more.
+// forgotten is the age from which on an unconfirmed upload of another source is ignored.
 const forgotten = 24 * time.Hour
 
-// awaitOthers waits until what another source sent without an answer must have shown
-// up: it may be the same library, under another path since a crash.
+// awaitOthers waits until the unconfirmed uploads of other sources must be visible. Another source
+// may be the same library, whose path changed after a crash.
 func (c *existingAssets) awaitOthers(ctx context.Context) error {
 	n, largest, err := c.State.OthersUnconfirmed(ctx, c.run.Pair, c.Now().Add(-forgotten))
 	if err != nil || n == 0 {
@@ -92,8 +92,9 @@ func (c *existingAssets) awaitOthers(ctx context.Context) error {
 	return retry.Sleep(ctx, until.Sub(clock.Now()))
 }
 
-// inventories stages the foreign assets in the given places, and counts them. Of several passes the
-// highest count of duplicate names is kept: later passes look at fewer places.
+// inventories stages the foreign assets in the given places and returns their number. When there
+// are several passes, it keeps the highest count of duplicate names, because later passes read
+// fewer places.
 func (c *existingAssets) inventories(ctx context.Context, places []migrate.Place) (found int64, err error) {
 	c.Watch.Phase(migrate.PhaseInventory, -1, -1)
 	var all atomic.Int64
@@ -113,8 +114,7 @@ func (c *existingAssets) inventories(ctx context.Context, places []migrate.Place
 	return all.Load(), err
 }
 
-// share makes other sources look into the containers where objects of this one
-// would go.
+// share makes other sources check the containers in which this source would create assets.
 func (c *existingAssets) share(ctx context.Context) error {
 	var keys []state.PlaceKey
 	for place := range c.places.containers {
@@ -123,8 +123,7 @@ func (c *existingAssets) share(ctx context.Context) error {
 	return c.State.ForgetOursOfOthers(ctx, c.run.Pair, keys)
 }
 
-// toLookAt gives the containers that exist, or may, and may hold assets which
-// are not ours.
+// toLookAt returns the containers that exist, or may exist, and may contain foreign assets.
 func (c *existingAssets) toLookAt(ctx context.Context) (places []migrate.Place, err error) {
 	for place := range maps.Keys(c.places.containers) {
 		if strings.HasPrefix(place.Category, migrate.NewPrefix) {
@@ -172,8 +171,8 @@ func (c *existingAssets) inventory(ctx context.Context, tree *inventory.Tree, pl
 	return others, err
 }
 
-// stageOthers stages those of some assets in a place that are not ours, and counts them. It
-// collects the names of all.
+// stageOthers stages the foreign assets among those of a place, and returns their number. It
+// collects the names of all assets.
 func (c *existingAssets) stageOthers(ctx context.Context, place migrate.Place, page []assets.Asset, names *inventory.NameCounter) (others int64, err error) {
 	receipts, err := c.State.ReceiptsOf(ctx, c.run.Pair.ID, inventory.IDsOf(page))
 	if err != nil {
@@ -207,8 +206,8 @@ func (c *existingAssets) stageOthers(ctx context.Context, place migrate.Place, p
 	return int64(len(entries)), c.State.StageInventory(ctx, state.RunScope(c.run.Num), entries)
 }
 
-// meetAll decides again about every object whose place is taken. First each finds the asset
-// that is equal to it; what is in a place then and stands for no object is of another user.
+// meetAll decides again about every object whose place is taken. First each object is matched to an
+// identical asset. A remaining asset in a place that belongs to no object is another user's.
 func (c *existingAssets) meetAll(ctx context.Context) error {
 	c.Watch.Phase(migrate.PhaseCompare, -1, -1)
 	if err := c.everyPage(ctx, c.findEqual); err != nil || !c.others {
@@ -217,8 +216,8 @@ func (c *existingAssets) meetAll(ctx context.Context) error {
 	return c.everyPage(ctx, c.meetOthers)
 }
 
-// findEqual decides about objects whose equal is in their places. Several contents are
-// compared at once, and then the decisions are taken in order.
+// findEqual decides about objects with an identical asset in their places. It compares several
+// contents at once, and then decides in order.
 func (c *existingAssets) findEqual(ctx context.Context, page []state.Item) error {
 	places, err := c.inTheirPlaces(ctx, page)
 	if err != nil {
@@ -263,7 +262,7 @@ func (c *existingAssets) findEqual(ctx context.Context, page []state.Item) error
 	return nil
 }
 
-// meetOthers decides about objects in whose places something else is.
+// meetOthers decides about objects whose places contain other assets.
 func (c *existingAssets) meetOthers(ctx context.Context, page []state.Item) error {
 	places, err := c.inTheirPlaces(ctx, page)
 	if err != nil {
@@ -282,17 +281,17 @@ func (c *existingAssets) meetOthers(ctx context.Context, page []state.Item) erro
 	return nil
 }
 
-// comparisons are what is known already of assets beside one object, by their ids.
+// comparisons are the known comparisons of assets with one object, by asset ID.
 type comparisons map[string]comparison
 
-// A comparison shows what an asset is to an object, and their common checksum if they
-// are equal.
+// A comparison is the result for an asset and an object, and their common checksum if they are
+// identical.
 type comparison struct {
 	existing migrate.Existing
 	checksum []byte
 }
 
-// decideAgain decides about an object again by what was found in its place.
+// decideAgain decides again about an object, by the assets in its place.
 func (n *placeComparer) decideAgain(i *state.Item, found placeResult) {
 	s := migrate.Situation{Existing: found.existing}
 	if i.State == state.ItemRetriesExhausted {
@@ -307,9 +306,9 @@ func (n *placeComparer) decideAgain(i *state.Item, found placeResult) {
 	migrate.SetDecision(i, action, why)
 }
 
-// inTheirPlaces gives the assets in the places where objects would go, the one of the very
-// name first, then others that people would take for it. Assets that stand for another
-// object do not count: collisions see to those.
+// inTheirPlaces returns the assets in the places of objects: first those of exactly the same name,
+// then those whose names people would take for it. It ignores assets that belong to another object,
+// because collisions handles these.
 func (n *placeComparer) inTheirPlaces(ctx context.Context, items []state.Item) ([][]state.Entry, error) {
 	var slots []int64
 	for _, i := range items {
@@ -344,7 +343,7 @@ func (n *placeComparer) unclaimed(entries []state.Entry) []state.Entry {
 	return slices.DeleteFunc(entries, func(e state.Entry) bool { return n.claimed[e.Asset] })
 }
 
-// A placeResult is what was found in the place of an object.
+// A placeResult is the result for the place of an object.
 type placeResult struct {
 	comparison
 	asset string
@@ -372,9 +371,9 @@ func (n *placeComparer) look(ctx context.Context, i state.Item, entries []state.
 	return found, nil
 }
 
-// nameDistance is 0 for an asset that has the name, 1 for one that may have it but for
-// the service, which need not keep the case of an extension, and 2 for one whose name
-// only people would take for it.
+// nameDistance returns 0 if an asset has the name, 1 if it differs only in a way that the service
+// may have caused, such as the case of the extension, and 2 if only people would take its name for
+// the same.
 func nameDistance(e state.Entry, name string) int {
 	asset := assets.Asset{Name: e.Name, Extension: e.Extension}
 	switch {
@@ -398,21 +397,21 @@ func (n *placeComparer) compare(ctx context.Context, i state.Item, e state.Entry
 	case ctx.Err() != nil:
 		return c, context.Cause(ctx)
 	case err != nil:
-		// Sending it will show what is wrong with it; equal it is not.
+		// The upload reports the error; the object counts as different.
 		n.Log.Debug("cannot compare with the destination", "key", i.Key, "error", err)
 		return other, nil
 	}
 	if n.Rules.OnExisting == "adopt" {
-		return equal, nil // on the user's word: verify --content shows what it is worth
+		return equal, nil // the user has said so; verify --content checks it
 	}
 	if e.Mark == migrate.Provenance(n.run.Pair.Source, i.Key, mine, e.Asset) {
-		return equal, nil // it says itself that it is of this very content
+		return equal, nil // its metadata contains the checksum of this content
 	}
 	theirs, err := inventory.ChecksumOfWhole(ctx, n.Dest, e.Asset, e.URL, e.Size)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return comparison{existing: migrate.ExistingNothing}, nil // deleted since it was listed
-	case migrate.HasClass(err, retry.Permanent): // of this asset, so the others go on; that it is equal cannot be said
+	case migrate.HasClass(err, retry.Permanent): // concerns only this asset, which does not count as identical
 		n.Log.Warn("cannot compare with the destination", "key", i.Key, "asset", e.Asset, "error", err)
 		return other, nil
 	case err != nil:

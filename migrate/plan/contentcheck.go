@@ -13,8 +13,8 @@ import (
 	"assetferry/state"
 )
 
-// trust is what is known of an object by cheap signs that speak for its being the same,
-// unless they must not be believed.
+// trust returns the memory of an object by its fingerprint. If the rules require checksums, each
+// object may have changed.
 func (p *Planner) trust(m migrate.Memory) migrate.Memory {
 	if p.Rules.Sync != nil && p.Rules.Sync.Checksum {
 		return migrate.MemoryPossiblyChanged
@@ -33,8 +33,7 @@ type contentCheck struct {
 	*decisions
 }
 
-// do reads what may have changed, by all that its fingerprint says, and compares
-// it with what was sent.
+// do reads objects whose fingerprint changed, and compares their content with the uploaded one.
 func (m *contentCheck) do(ctx context.Context) error {
 	if m.Rules.Sync == nil {
 		return nil
@@ -85,7 +84,7 @@ func (m *contentCheck) resolvePage(ctx context.Context, page []state.Item, diffe
 				return context.Cause(parallel)
 			case err == nil && bytes.Equal(checksum, receipts[i.Asset].Checksum):
 				memory[n] = migrate.MemoryTouched
-			default: // what is wrong with it, if anything, is reported when it is sent
+			default: // the upload reports the error
 				memory[n] = migrate.MemoryChanged
 			}
 			m.Watch.Progress(1, i.Size)

@@ -17,10 +17,10 @@ type decider struct {
 	*planning
 	places        *placements
 	failures      *merge.Cursor[state.Failure]  // of former runs, see history
-	foundMetadata map[sources.Key]foundMetadata // the metadata of objects that are decided next, if that says where they go
+	foundMetadata map[sources.Key]foundMetadata // the metadata of the next objects, if the placement depends on it
 }
 
-// judge decides an item in a situation.
+// judge decides about an item in a situation.
 func (d *decider) judge(ctx context.Context, i *state.Item, s migrate.Situation, receipt state.Receipt, approved state.Item) (err error) {
 	o := i.Object
 	if s.RetriesExhausted, err = d.retriesExhausted(o); err != nil {
@@ -57,8 +57,8 @@ func (d *decider) judge(ctx context.Context, i *state.Item, s migrate.Situation,
 	return nil
 }
 
-// findPlace finds where an object goes on which a plan is about to act, and notes in its situation
-// what speaks against that.
+// findPlace finds the place of an object that a plan acts on, and records obstacles in its
+// situation.
 func (d *decider) findPlace(ctx context.Context, o sources.Object, s *migrate.Situation, action state.Action, approved state.Item) (place placement.Spot, looked foundMetadata, err error) {
 	if err := d.places.need(ctx); err != nil {
 		return place, looked, err
@@ -66,7 +66,7 @@ func (d *decider) findPlace(ctx context.Context, o sources.Object, s *migrate.Si
 	if looked, err = d.metadataOf(ctx, o); err != nil {
 		return place, looked, err
 	}
-	if looked.err != nil && action != state.Replace { // which stays where it is
+	if looked.err != nil && action != state.Replace { // the asset keeps its place
 		s.Failed = looked.reason()
 	}
 	place, s.Problem = d.places.placer.Place(o, looked.found)
@@ -78,11 +78,11 @@ func (d *decider) findPlace(ctx context.Context, o sources.Object, s *migrate.Si
 	return place, looked, nil
 }
 
-// maxFailedRuns runs in which an object failed, it is not tried any more until it
-// changes or a user asks for it.
+// maxFailedRuns is the number of failed runs after which an object is not retried until it changes
+// or a user requests it.
 const maxFailedRuns = 5
 
-// out of retries gives the reason why an object is not tried any more, if there is one.
+// retriesExhausted returns the reason why an object is not retried, or "".
 func (d *decider) retriesExhausted(o sources.Object) (migrate.Reason, error) {
 	f, failed, err := d.failures.Find(o.Key)
 	switch {
@@ -96,8 +96,8 @@ func (d *decider) retriesExhausted(o sources.Object) (migrate.Reason, error) {
 	return "", nil
 }
 
-// asNew decides about an object as if nothing of it had ever arrived. An approved plan may
-// have an item of it.
+// asNew decides about an object as if it had never been uploaded. An approved plan may contain an
+// item for it.
 func (d *decider) asNew(ctx context.Context, i *state.Item, approved state.Item, isApproved bool) (err error) {
 	if d.Mapping.PlaceNeedsMetadata() {
 		unknown := state.Item{Object: i.Object}

@@ -71,7 +71,7 @@ func newLibrary(tb testing.TB) *library {
 	return l
 }
 
-// rules have all passes do something.
+// rules returns rules under which every pass has an effect.
 func (l *library) rules() migrate.Rules {
 	r := migrate.DefaultRules()
 	r.Category, r.Duplicates, r.Sync = "Images of all", oneAsset, migrate.DefaultSyncRules()
@@ -109,7 +109,7 @@ func (l *library) put(keysAndContents ...string) {
 	}
 }
 
-// snapshot gives what the findings in memory say.
+// snapshot returns the present values of the findings in memory.
 func (h *handover) snapshot() map[finding]string {
 	s := map[finding]string{
 		theListing: fmt.Sprint(*h.listing), theDeleted: fmt.Sprint(*h.deleted), theFollowed: fmt.Sprint(h.followed), theUnread: fmt.Sprint(h.unread), theClaimed: fmt.Sprint(h.claimed),
@@ -122,7 +122,7 @@ func (h *handover) snapshot() map[finding]string {
 	return s
 }
 
-// shut is a source that does not give the content of one object.
+// shut is a source that fails to open one object.
 type shut struct{ sources.Source }
 
 func (s shut) Open(ctx context.Context, o sources.Object, offset int64) (io.ReadCloser, error) {
@@ -132,8 +132,9 @@ func (s shut) Open(ctx context.Context, o sources.Object, offset int64) (io.Read
 	return s.Source.Open(ctx, o, offset)
 }
 
-// A pass changes no finding but those that it declares to write. Of a library in which all has
-// happened that a plan looks for, each of them is written.
+// TestPassesWriteWhatTheyDeclare verifies that each pass changes only the findings that it declares
+// to write. Its library contains every case that a plan handles, so that each declared finding is
+// written.
 func TestPassesWriteWhatTheyDeclare(t *testing.T) {
 	l := newLibrary(t)
 	l.put("Case.jpg", "before", "changed.jpg", "former", "drift.jpg", "drift", "gone.jpg", "gone", "move.jpg", "moved", "owner.jpg", "equal")

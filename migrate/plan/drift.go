@@ -11,11 +11,11 @@ import (
 	"assetferry/state"
 )
 
-// A driftCursor is where the next run goes on to compare assets with what it left: after this
-// key, "" for from the beginning.
+// A driftCursor is the key after which the next run continues to compare assets; "" means from the
+// beginning.
 type driftCursor struct{ next sources.Key }
 
-// A drift is of assets that changed at the destination although nothing happened to their objects.
+// A drift finds assets that changed at the destination although their objects did not.
 type drift struct {
 	*planning
 	*decisions
@@ -25,9 +25,8 @@ type drift struct {
 	cursor   *driftCursor
 }
 
-// do compares the next few assets with what they were when we left them, and decides
-// about those that people deleted, moved or edited meanwhile although nothing happened to
-// their objects.
+// do compares the next few assets with their receipts. It decides about those that people deleted,
+// moved or edited although their objects are unchanged.
 func (d *drift) do(ctx context.Context) error {
 	if d.Rules.Sync == nil {
 		return nil
@@ -65,7 +64,7 @@ func (d *drift) do(ctx context.Context) error {
 	return d.flush(ctx)
 }
 
-// driftFrom compares so many assets with their receipts, from a key on.
+// driftFrom compares at most a number of assets with their receipts, after a key.
 func (d *drift) driftFrom(ctx context.Context, after sources.Key, most int) (n int, last sources.Key, err error) {
 	var page []state.Receipt
 	for r, err := range d.State.Receipts(ctx, d.run.Pair.ID, after) {
@@ -111,8 +110,8 @@ func (d *drift) driftPage(ctx context.Context, page []state.Receipt) error {
 	return nil
 }
 
-// drifts decides about an object that is unchanged while its asset is not. One of which the
-// plan decided otherwise needs nothing more: the asset check has looked at its asset.
+// drifts decides about an unchanged object whose asset changed. If the plan has decided about the
+// object, the asset check has handled its asset.
 func (d *drift) drifts(ctx context.Context, r state.Receipt, condition migrate.Condition, asset inventory.AssetStatus) error {
 	if d.followed[r.Key] {
 		return nil
@@ -160,8 +159,7 @@ func (d *drift) drifts(ctx context.Context, r state.Receipt, condition migrate.C
 	return d.keepFormer(ctx, []state.Former{f})
 }
 
-// isDrift reports whether an item is there for this reason because of what a former pass
-// found at the destination.
+// isDrift reports whether an earlier pass created an item because of a change at the destination.
 func isDrift(why migrate.Reason) bool {
 	switch why {
 	case migrate.ReasonAssetDeleted, migrate.ReasonAssetMoved, migrate.ReasonAssetEdited, migrate.ReasonAssetMovedReverted, migrate.ReasonAssetEditedReverted, migrate.ReasonAssetDeletedCreated:

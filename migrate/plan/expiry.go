@@ -30,10 +30,10 @@ func (e *expiry) do(ctx context.Context) error {
 		return nil
 	}
 	tallies, err := e.State.Tallies(ctx, e.run.Num)
-	if err != nil || countOf(tallies, migrate.ReasonLimit) > 0 { // what was deleted may be among these, under another key
+	if err != nil || countOf(tallies, migrate.ReasonLimit) > 0 { // it may exclude a deleted object under another key
 		return err
 	}
-	if countOf(tallies, migrate.ReasonGracePeriod)+countOf(tallies, migrate.ReasonPossiblyMoved)+countOf(tallies, migrate.ReasonTooYoung) == 0 { // as what was deleted is decided at first
+	if countOf(tallies, migrate.ReasonGracePeriod)+countOf(tallies, migrate.ReasonPossiblyMoved)+countOf(tallies, migrate.ReasonTooYoung) == 0 { // no candidates
 		return nil
 	}
 	oldest, err := e.oldestExpired(ctx)
@@ -59,8 +59,8 @@ func (e *expiry) do(ctx context.Context) error {
 	})
 }
 
-// oldestExpired gives when the first of what has been deleted for long enough was missed first; zero
-// if nothing has been.
+// oldestExpired returns the earliest time at which an object was missed first whose grace period is
+// over, or zero if there is none.
 func (e *expiry) oldestExpired(ctx context.Context) (oldest time.Time, err error) {
 	err = e.eachExpired(ctx, func(_ state.Item, missed time.Time) error {
 		if oldest.IsZero() || missed.Before(oldest) {
@@ -140,8 +140,9 @@ func (e *expiry) mayBeMoved(ctx context.Context, oldest time.Time) (*safety.Unco
 	return unconfirmed, unconfirmed.Flush(ctx)
 }
 
-// isPossiblyMoved reports whether an item is of an object that may be taken some day, and be what was deleted.
-// A known one that fails would be replaced, and one that is archived has its asset, as it was sent.
+// isPossiblyMoved reports whether the object of an item may be readable later and turn out to be a
+// deleted one. A known object that fails would be replaced, and an archived one still has its
+// uploaded asset.
 func (e *expiry) isPossiblyMoved(i state.Item, known *merge.Cursor[state.Receipt]) (bool, error) {
 	switch {
 	case i.Asset != "":
@@ -158,8 +159,8 @@ func (e *expiry) isPossiblyMoved(i state.Item, known *merge.Cursor[state.Receipt
 	return !found || !sameFingerprint(i.Object, r.Object, e.Source.Traits().Precision), err
 }
 
-// stillAlone reports of an object that was deleted, and of which is known since when, whether it
-// is the only one that its asset stands for.
+// stillAlone reports whether a deleted object is the only one that has its asset. If known is
+// false, it was not missed before.
 func (e *expiry) stillAlone(ctx context.Context, key sources.Key, known bool) (bool, error) {
 	if !known {
 		return false, nil

@@ -49,7 +49,7 @@ func (f *finishing) hash(ctx context.Context, wanted []migrate.NewCategory) (str
 	if f.Approval != nil {
 		return f.Approval.Hash, nil
 	}
-	run, err := f.State.Run(ctx, f.run.ID) // with all that was listed
+	run, err := f.State.Run(ctx, f.run.ID) // including what was listed
 	if err != nil {
 		return "", err
 	}
@@ -66,8 +66,7 @@ func (f *finishing) hash(ctx context.Context, wanted []migrate.NewCategory) (str
 	return h.Sum(), nil
 }
 
-// stillWanted gives the categories that will be made: of those in an approved plan
-// the ones that something goes to.
+// stillWanted returns the categories to create: those of an approved plan that still get objects.
 func (f *finishing) stillWanted(ctx context.Context) ([]migrate.NewCategory, error) {
 	if f.Approval == nil {
 		return f.places.placer.Wanted(), nil

@@ -7,7 +7,8 @@ import (
 	"assetferry/state"
 )
 
-// firstDecisions are what the rules, the state database and the categories say of each object.
+// firstDecisions makes the first decision about each object, from the rules, the state database and
+// the categories.
 type firstDecisions struct {
 	*planning
 	*decisions
@@ -19,7 +20,7 @@ type firstDecisions struct {
 	history *history
 }
 
-// do decides what is staged, unless that was done while it was staged.
+// do decides about the staged objects, unless they were decided while they were staged.
 func (f *firstDecisions) do(ctx context.Context) error {
 	if f.listing.decided {
 		f.Watch.Progress(f.listing.judged, 0)
@@ -47,9 +48,9 @@ func (f *firstDecisions) first(ctx context.Context, i *state.Item) (bool, error)
 		return false, nil
 	}
 	if i.Obstacle == maybeSidecar {
-		i.Obstacle = "" // it describes nothing
+		i.Obstacle = "" // it is no sidecar
 	}
-	if i.Action == state.Move || isSuccessor(*i) { // a former pass has found where it comes from
+	if i.Action == state.Move || isSuccessor(*i) { // an earlier pass has found its previous key
 		f.followed[i.PreviousKey] = true
 		if i.Action != state.Create {
 			return false, nil
@@ -81,8 +82,8 @@ func (f *firstDecisions) first(ctx context.Context, i *state.Item) (bool, error)
 	return true, f.judge(ctx, i, s, receipt, approved)
 }
 
-// decideWithMetadata decides every item after the metadata of the objects was looked for: rules ask
-// for that to say where they go.
+// decideWithMetadata decides every item after its metadata was read, because the rules need it for
+// the placement.
 func (f *firstDecisions) decideWithMetadata(ctx context.Context) error {
 	for page, err := range migrate.Pages(f.State.Items(ctx, f.run.Num), migrate.PageSize) {
 		if err != nil {
@@ -105,8 +106,8 @@ func (f *firstDecisions) decideWithMetadata(ctx context.Context) error {
 	return f.flush(ctx)
 }
 
-// resolve decides what the approved plan alone decides, and gives what it says of the
-// object otherwise.
+// decideEarly makes the decisions that depend only on the approved plan. Otherwise it returns the
+// approved item of the object.
 func (f *firstDecisions) decideEarly(i *state.Item) (approved state.Item, resolved bool, err error) {
 	if f.Approval == nil {
 		return approved, false, nil
@@ -119,7 +120,7 @@ func (f *firstDecisions) decideEarly(i *state.Item) (approved state.Item, resolv
 	case !known:
 		migrate.SetDecision(i, state.Skip, migrate.ReasonNotApproved)
 	case !acts(approved):
-		i.Category, i.Folder, i.Name = approved.Category, approved.Folder, approved.Name // and no slot: it takes no place
+		i.Category, i.Folder, i.Name = approved.Category, approved.Folder, approved.Name // no slot
 		migrate.SetDecision(i, approved.Action, migrate.Reason(approved.Reason))
 	case len(drift) > 0:
 		if approved.Asset != "" { // which no other process may adopt instead

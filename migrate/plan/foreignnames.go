@@ -10,20 +10,20 @@ import (
 	"assetferry/state"
 )
 
-// foreignNames are names of assets of others that assets of ours are to get.
+// foreignNames finds names of foreign assets that own assets are about to get.
 type foreignNames struct {
 	*planning
 	*decisions
 }
 
-// do asks whether assets of others have the names that assets are to get, where
-// they go: a service may refuse the name, or have two assets of it. Such an object is a
-// conflict, as a new one is; an asset that was only to get its name back keeps the one it has.
+// do checks whether foreign assets have the names that assets are about to get, in the same place:
+// a service may refuse the name, or have two assets with it. Such an object is a conflict, like a
+// new one. An asset whose name would only be restored keeps its present name.
 //
-// It comes when all names are decided, and asks for those of one place together.
+// It runs after all names are decided, and reads each place once.
 func (n *foreignNames) do(ctx context.Context) error {
 	if n.Rules.Sync == nil || n.Rules.KeepsDuplicates() || n.Rules.AdoptOnly {
-		return nil // without a sync an asset goes not used but to the name that it has, case aside
+		return nil // without a sync an asset gets only its own name, possibly in another case
 	}
 	if planned, err := n.countPlanned(ctx, state.Move, state.Replace); err != nil || planned == 0 {
 		return err
@@ -66,7 +66,7 @@ func (n *foreignNames) spareForeignNamesOf(ctx context.Context, names inventory.
 		return err
 	}
 	for _, i := range taken {
-		if ours[i.Slot] && i.Reason != string(migrate.ReasonAssetMovedReverted) && !theirs.Has(migrate.Place{Category: i.Category, Folder: i.Folder, Name: i.Name}) { // ours goes elsewhere, or has that name but for case
+		if ours[i.Slot] && i.Reason != string(migrate.ReasonAssetMovedReverted) && !theirs.Has(migrate.Place{Category: i.Category, Folder: i.Folder, Name: i.Name}) { // ours goes elsewhere, or differs in case only
 			continue
 		}
 		if has, err := names.HasAlready(ctx, i); err != nil {
@@ -81,7 +81,7 @@ func (n *foreignNames) spareForeignNamesOf(ctx context.Context, names inventory.
 	return nil
 }
 
-// noRun is the number of no run: nothing is wanted by its items.
+// noRun is no run number: it selects no items.
 const noRun = 0
 
 func (n *foreignNames) spareForeignName(ctx context.Context, i state.Item) error {
@@ -93,8 +93,8 @@ func (n *foreignNames) spareForeignName(ctx context.Context, i state.Item) error
 	return n.store(ctx, i)
 }
 
-// recasedAmong gives those of some items whose assets have their places, and so their names but
-// for case. A service may not distinguish these.
+// recasedAmong returns the items whose assets have their places, with names that differ at most in
+// case. A service may not distinguish these.
 func (n *foreignNames) recasedAmong(ctx context.Context, items []state.Item) (recased []state.Item, err error) {
 	receipts, err := n.receiptsOf(ctx, items)
 	for _, i := range items {

@@ -9,7 +9,7 @@ import (
 	"assetferry/state"
 )
 
-// availableNames are names that assets could not get when they arrived.
+// availableNames finds names that assets could not get when they were uploaded.
 type availableNames struct {
 	*planning
 	*decisions
@@ -49,13 +49,13 @@ func (n *availableNames) do(ctx context.Context) error {
 	return nil
 }
 
-// approvedName reports whether an approved plan gives an asset its name back.
+// approvedName reports whether an approved plan restores the name of an asset.
 func approvedName(approved *approvals, i state.Item) (state.Item, bool, error) {
 	a, known, err := approved.of(i.Key)
 	return i, known && a.Reason == i.Reason, err
 }
 
-// takeFree stages those of some items whose places are free, each place once.
+// takeFree stages the items whose places are free, one for each place.
 func (n *availableNames) takeFree(ctx context.Context, renames []state.Item) error {
 	if len(renames) == 0 {
 		return nil
@@ -89,8 +89,8 @@ func (n *availableNames) takeFree(ctx context.Context, renames []state.Item) err
 	return n.flush(ctx)
 }
 
-// nameBack gives the item that gives an asset the name of its object, if it has that with the
-// suffix of a collision and the plan has nothing else to do with the object.
+// nameBack returns an item that gives an asset the name of its object, if the name has the suffix
+// of a collision and the plan does nothing else with the object.
 func (n *availableNames) nameBack(ctx context.Context, folders folderPaths, r state.Receipt) (i state.Item, is bool, err error) {
 	name, is := nameBefore(r)
 	if !is {
@@ -111,8 +111,8 @@ func (n *availableNames) nameBack(ctx context.Context, folders folderPaths, r st
 	return i, true, nil
 }
 
-// nameBefore gives the name that an object would have had but for the suffix that it got for a
-// collision, and whether it has one.
+// nameBefore returns the name of an object without the suffix of a collision, and whether it has
+// one.
 func nameBefore(r state.Receipt) (name string, is bool) {
 	has := r.Filename()
 	if name = migrate.NameOf(r.Key); migrate.DistinctName(name, r.Key) == has { // which a long name is cut for
@@ -131,7 +131,7 @@ func nameBefore(r state.Receipt) (name string, is bool) {
 // folderPaths are the paths of folders by their IDs, for each category.
 type folderPaths map[string]map[string]string
 
-// of gives the path of the folder of a receipt, if the state database knows it.
+// of returns the path of the folder of a receipt, if the state database knows it.
 func (f folderPaths) of(ctx context.Context, p *planning, r state.Receipt) (folder string, known bool, err error) {
 	if r.Folder == "" {
 		return "", true, nil
@@ -150,7 +150,7 @@ func (f folderPaths) of(ctx context.Context, p *planning, r state.Receipt) (fold
 	return folder, known, nil
 }
 
-// keepsName leaves an asset alone that was to get the name of its object, if people have moved
+// keepsName keeps the present name of an asset instead of that of its object, if people have moved
 // or renamed it since.
 func (d *decisions) keepsName(ctx context.Context, i *state.Item) error {
 	i.PreviousKey = ""

@@ -11,8 +11,8 @@ import (
 	"assetferry/state"
 )
 
-// A history is what the state database remembers of objects, and what was approved of them. It is
-// read next to the objects, in key order.
+// A history contains what the state database stores about objects, and their approved items. It is
+// read in parallel with the listing, in key order.
 type history struct {
 	memory      load
 	receipts    *merge.Cursor[state.Receipt]
@@ -25,7 +25,7 @@ type history struct {
 // openHistory begins after a key. It reports the receipts of no object, if missed is set.
 func (p *planning) openHistory(ctx context.Context, after sources.Key, missed func(state.Receipt) error) *history {
 	receipts := p.State.Fingerprints
-	if p.Unchanged != nil { // which is reported all that is in them
+	if p.Unchanged != nil { // the callback receives all their receipts
 		receipts = p.State.Receipts
 	}
 	h := &history{receipts: merge.New(receipts(ctx, p.run.Pair.ID, after), func(r state.Receipt) sources.Key { return r.Key })}
@@ -43,15 +43,15 @@ func (h *history) close() {
 	h.approved.close()
 }
 
-// unread returns the error of what was read ahead and no object asked for.
+// unread returns an error of rows that were read ahead and not requested.
 func (h *history) unread() error {
 	return errors.Join(h.receipts.Err(), h.failures.Err(), h.described.Err())
 }
 
-// load shows what the state database knows of an object.
+// load returns what the state database stores about an object.
 type load func(sources.Object) (migrate.Memory, state.Receipt, error)
 
-// remembered gives a recall for objects in key order.
+// remembered returns a load for objects in key order.
 func (p *Planner) remembered(known *merge.Cursor[state.Receipt]) load {
 	precision := p.Source.Traits().Precision
 	return func(o sources.Object) (migrate.Memory, state.Receipt, error) {
@@ -76,11 +76,11 @@ type memories struct {
 	*history
 	sidecars   *merge.Cursor[state.Sidecar] // as they were listed last
 	aliases    *merge.Cursor[state.Alias]   // the same
-	unresolved *merge.Cursor[state.Failure] // that may have arrived all the same
+	unresolved *merge.Cursor[state.Failure] // failures that may have been uploads
 	outcomes   *merge.Cursor[state.Item]    // of this run, from before it was listed again
 }
 
-// openMemories begins where the run's listing stopped.
+// openMemories starts where the run's listing stopped.
 func (p *planning) openMemories(ctx context.Context, u *unlisted) *memories {
 	pair, after := p.run.Pair.ID, p.run.Cursor
 	r := &memories{history: p.openHistory(ctx, after, u.receipts(ctx))}
@@ -103,7 +103,7 @@ func (r *memories) close() {
 	r.outcomes.Stop()
 }
 
-// A recollection is what is known of an object before it is listed.
+// An objectMemory is what is known about an object before it is listed.
 type objectMemory struct {
 	memory     migrate.Memory
 	receipt    state.Receipt
@@ -114,7 +114,7 @@ type objectMemory struct {
 	isApproved bool
 }
 
-// of finds what is remembered of the next object.
+// of returns the memory of the next object.
 func (r *memories) of(o sources.Object) (is objectMemory, err error) {
 	if is.memory, is.receipt, err = r.memory(o); err != nil {
 		return is, err
@@ -132,13 +132,13 @@ func (r *memories) of(o sources.Object) (is objectMemory, err error) {
 	return is, err
 }
 
-// rest passes all that is left but the receipts.
+// rest reads the remaining rows, except receipts.
 func (r *memories) rest() error {
 	return errors.Join(r.unread(), r.sidecars.Rest(), r.aliases.Rest(), r.unresolved.Rest(), r.outcomes.Rest())
 }
 
-// unclear lists the objects after the cursor that were sent and of which no user can report
-// whether they arrived. To ask for them again is how a person says that this is resolved.
+// unclear lists the objects after the cursor for which it is unknown whether they were uploaded. A
+// person resolves such a case by requesting a retry.
 func (p *planning) unclear(ctx context.Context) iter.Seq2[state.Failure, error] {
 	return func(yield func(state.Failure, error) bool) {
 		if !p.Rules.FollowsDeletions() || p.RetryExhausted {

@@ -17,7 +17,7 @@ import (
 // oneAsset is the rule under which equal objects share one asset.
 const oneAsset = "one-asset"
 
-// joining has equal objects share one asset.
+// joining makes objects with identical content share one asset.
 type joining struct {
 	*planning
 	*decisions
@@ -26,16 +26,16 @@ type joining struct {
 	contents *identical.Comparer
 }
 
-// do finds among what will be created the objects whose content another object has,
-// and which are to share its asset. It comes when all else is decided: so what they share
-// will be there, or is already as far as the state database knows.
+// do finds, among the objects for which an asset is planned, those whose content another object
+// has, and makes them share its asset. It runs after all other decisions, so the shared asset is
+// planned or recorded in the state database.
 //
-// Only objects of one size can be equal, so there is never more in memory than those. What
-// is empty says nothing, and an asset keeps its category and its extension, so objects that
-// differ in these have assets of their own.
+// Only objects of the same size can be identical, so memory holds one size at a time. Empty objects
+// are not joined. An asset has one category and one extension, so objects that differ in these have
+// assets of their own.
 //
-// Where equal objects are not to share an asset, those still do that shared one before and
-// that are only read again.
+// If identical objects are not meant to share an asset, only those are joined that shared one
+// before and that are only read again.
 func (j *joining) do(ctx context.Context) error {
 	if j.Rules.Duplicates != oneAsset && j.trust(migrate.MemorySame) == migrate.MemorySame || j.Rules.AdoptOnly {
 		return nil
@@ -61,8 +61,8 @@ func creates(tallies []state.Tally) bool {
 	return false
 }
 
-// joinGroup joins objects of one size. An owner that has an asset goes before one that is
-// still to be sent.
+// joinGroup joins objects of one size. Owners that have an asset come before owners that are still
+// to upload.
 func (j *joining) joinGroup(ctx context.Context, group []state.Sharer) error {
 	byExtension := map[string][]*identical.Object{}
 	for _, c := range group {
@@ -74,7 +74,7 @@ func (j *joining) joinGroup(ctx context.Context, group []state.Sharer) error {
 		extension := strings.ToLower(path.Ext(string(c.Key)))
 		byExtension[extension] = append(byExtension[extension], &identical.Object{Sharer: c})
 	}
-	for _, extension := range slices.Sorted(maps.Keys(byExtension)) { // what is read of one reports the next
+	for _, extension := range slices.Sorted(maps.Keys(byExtension)) { // contents read for one help with the next
 		alike := byExtension[extension]
 		if len(alike) < 2 {
 			continue
@@ -101,8 +101,8 @@ func (j *joining) mayJoin(ctx context.Context, c state.Sharer) (bool, error) {
 	return err == nil, err
 }
 
-// joinAlike joins objects of one size and extension, by their contents. Those of which none
-// is known stay as they are: sending them will show what is wrong with them.
+// joinAlike joins objects of one size and extension, by content. Objects that cannot be read stay
+// as they are: the upload reports the error.
 func (j *joining) joinAlike(ctx context.Context, alike []*identical.Object) error {
 	owners := map[[2]string]state.Item{} // by content and category
 	for _, owns := range []bool{true, false} {
@@ -128,7 +128,7 @@ func (j *joining) joinAlike(ctx context.Context, alike []*identical.Object) erro
 	return nil
 }
 
-// findCategory completes what is read of a receipt.
+// findCategory adds the category to a receipt that was read without it.
 func (j *joining) findCategory(ctx context.Context, c *state.Sharer) error {
 	if c.Category != "" {
 		return nil
@@ -138,9 +138,8 @@ func (j *joining) findCategory(ctx context.Context, c *state.Sharer) error {
 	return err
 }
 
-// confirmOwners looks at the assets that were there before and that more objects are to share
-// from now on. Where one is not what the state database says, no user shares it any more, and the
-// objects of which that was said are new again.
+// confirmOwners checks the existing assets that more objects will share. If an asset does not match
+// the state database, it is not shared, and these objects are new again.
 func (j *joining) confirmOwners(ctx context.Context) (again bool, err error) {
 	tallies, err := j.State.Tallies(ctx, j.run.Num)
 	if err != nil || countOf(tallies, migrate.ReasonIdenticalObject) == 0 {
@@ -197,7 +196,8 @@ func (j *joining) confirmPage(ctx context.Context, page []state.Receipt) (lost b
 	return lost, nil
 }
 
-// asAlias gives the item of an object that shares the asset of another one. It takes no place.
+// asAlias returns the item of an object that shares the asset of another one. It has no place of
+// its own.
 func asAlias(o *identical.Object, owner state.Item) state.Item {
 	i := o.Item
 	i.PreviousKey, i.Slot = owner.Key, 0

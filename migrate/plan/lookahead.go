@@ -14,16 +14,16 @@ import (
 	"assetferry/state"
 )
 
-// A foundMetadata is the metadata of an object, found before it is decided where it goes, or why
-// that cannot be found.
+// A foundMetadata is the metadata of an object that is needed for its placement, or the error of
+// reading it.
 type foundMetadata struct {
 	found  metadata.Found
-	remark string // for people, about what could not be read of it
+	remark string // what could not be read, as text for people
 	err    error
 }
 
-// findMetadata finds the metadata of those of some objects that may have to be placed. Who goes
-// on with a plan places again what was decided before.
+// findMetadata finds the metadata of the objects on a page that may need a placement. A plan that
+// is resumed places again what it had decided before.
 func (p *planning) findMetadata(ctx context.Context, page []state.Item) (map[sources.Key]foundMetadata, error) {
 	wanted := slices.DeleteFunc(slices.Clone(page), func(i state.Item) bool { return !p.mayBePlaced(i) })
 	seen := make([]foundMetadata, len(wanted))
@@ -51,18 +51,18 @@ func (p *planning) findMetadata(ctx context.Context, page []state.Item) (map[sou
 	return all, nil
 }
 
-// mayBePlaced reports whether it will be decided where an item goes.
+// mayBePlaced reports whether the plan may decide the placement of an item.
 func (p *planning) mayBePlaced(i state.Item) bool {
 	switch {
 	case i.State == state.ItemDone, i.Action == state.Move, isSuccessor(i) && i.Action != state.Create, i.Reason == string(migrate.ReasonSidecar):
-		return false // decided for good, see first
+		return false // final, see first
 	case i.Obstacle != "" && i.Obstacle != maybeSidecar:
 		return false
 	}
 	return p.Rules.SkipReason(i.Object, p.started) == ""
 }
 
-// lookFor finds all that describes an object.
+// lookFor finds all metadata of an object.
 func (p *planning) lookFor(ctx context.Context, o sources.Object) foundMetadata {
 	g, err := p.Examine(ctx, o)
 	if err != nil {
@@ -80,7 +80,7 @@ func (p *planning) lookFor(ctx context.Context, o sources.Object) foundMetadata 
 	return foundMetadata{found.With(metadata.FromTable, fields), g.Remark, err}
 }
 
-// reason is the one for which the object stays out.
+// reason returns the reason for skipping the object.
 func (a foundMetadata) reason() migrate.Reason {
 	if _, ok := errors.AsType[*unreadableMetadataError](a.err); ok {
 		return migrate.ReasonMetadataUnreadable
@@ -88,11 +88,11 @@ func (a foundMetadata) reason() migrate.Reason {
 	return migrate.ReasonUnreadable
 }
 
-// An unreadableMetadataError says that an object stays out because no user can show where rules want
-// it: what cannot be read may have said that it is private.
+// An unreadableMetadataError means that an object is skipped because its placement is unknown: the
+// metadata that cannot be read may make it private.
 type unreadableMetadataError struct{ why string }
 
 func (e *unreadableMetadataError) Error() string { return e.why }
 
-// Class is permanent: a user has to fix it.
+// Class returns permanent: a user has to fix it.
 func (e *unreadableMetadataError) Class() retry.Class { return retry.Permanent }

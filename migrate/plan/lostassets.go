@@ -9,7 +9,7 @@ import (
 	"assetferry/state"
 )
 
-// changedOwners part objects from assets that have not what they share any more.
+// changedOwners detaches objects from shared assets whose content has changed.
 type changedOwners struct {
 	*planning
 	*decisions
@@ -17,27 +17,27 @@ type changedOwners struct {
 	owners missingOwners
 }
 
-// detachFromChanged parts from an asset those who share it, if it does not have what they share any
-// more, or not where they would have it, and the plan does not see to that. People who deleted
-// or edited it knew of one object. That they made something of it is reported the owner, whose
-// item may be that of an heir.
+// detachFromChanged detaches the other objects that share an asset if it does not have their
+// content any more, or is not in its place, and the plan does not restore it. The people who
+// deleted or edited it considered one object only. The owner, whose item may be that of an heir, is
+// handled as such.
 func (l *changedOwners) detachFromChanged(ctx context.Context, i *state.Item, r state.Receipt, asset inventory.AssetStatus, condition migrate.Condition) error {
 	if asset.UnknownErr != nil || !isUnusableTo(r, asset, condition) || restores(*i) {
 		return nil
 	}
 	err := l.detachAll(ctx, r.Key, i)
-	if i.Action == state.Move { // on which goes what people made of it
+	if i.Action == state.Move { // the changes of people move with the asset
 		l.owners[i.Key] = &missingOwner{}
 	}
 	return err
 }
 
-// isUnusableTo reports whether those who share the asset of a receipt have not what they share.
+// isUnusableTo reports whether an asset cannot serve the objects that share it any more.
 func isUnusableTo(r state.Receipt, asset inventory.AssetStatus, condition migrate.Condition) bool {
 	return !asset.There || condition == migrate.ConditionEdited || asset.CategoryID != r.Category
 }
 
-// restores reports whether an item makes its asset again what it was.
+// restores reports whether an item restores the previous content of its asset.
 func restores(i state.Item) bool {
 	if i.State != state.ItemPlanned {
 		return false
@@ -49,9 +49,9 @@ func restores(i state.Item) bool {
 	return false
 }
 
-// detachAll makes new objects of all aliases of an owner, and has the state database forget that
-// they ever shared its asset: whatever becomes of them in this run, the next one must not take
-// them for what has arrived. One of them may be an heir, whose item is given.
+// detachAll turns all aliases of an owner into new objects, and deletes the aliases from the state
+// database, so that the next run does not take them for uploaded. One of them may be an heir, whose
+// item is given.
 func (l *changedOwners) detachAll(ctx context.Context, owner sources.Key, heir *state.Item) error {
 	p, some := detachment{planning: l.planning, decisions: l.decisions, decider: l.decider}, false
 	for a, err := range l.State.AliasesOf(ctx, l.run.Pair.ID, owner) {
@@ -81,4 +81,4 @@ func (l *changedOwners) detachAll(ctx context.Context, owner sources.Key, heir *
 type missingOwners map[sources.Key]*missingOwner
 
 // A missingOwner is why no other process is to share the asset of an object.
-type missingOwner struct{ unknownErr error } // nil where the asset has not what the state database says
+type missingOwner struct{ unknownErr error } // nil if the asset does not match the state database

@@ -10,12 +10,12 @@ import (
 	"assetferry/state"
 )
 
-// metadataComparer shows whether objects, in key order, are described otherwise than when their
-// assets were described last. It is nil where no user may describe assets again.
+// metadataComparer reports whether the metadata of objects, in key order, differs from that of the
+// last update of their assets. It is nil if this run updates no metadata.
 type metadataComparer func(sources.Object, state.Receipt) (bool, error)
 
-// metadataChanges gives a redescriber for the objects after a key, and what it reads, which the
-// caller stops.
+// metadataChanges returns a metadataComparer for the objects after a key, and the cursor that it
+// reads, which the caller stops.
 func (p *planning) metadataChanges(ctx context.Context, after sources.Key) (metadataComparer, *merge.Cursor[state.Described]) {
 	key := func(d state.Described) sources.Key { return d.Key }
 	if p.Rules.Sync == nil || p.Describer == nil && !p.remapped {
@@ -32,7 +32,7 @@ func (p *planning) metadataChanges(ctx context.Context, after sources.Key) (meta
 			return false, migrate.NewStateError(err)
 		}
 		fields, err := p.TableFields(ctx, p.run, o.Key, nil, given)
-		mayDiffer := p.remapped && (there || !r.Adopted) // no user has said anything of what was adopted
+		mayDiffer := p.remapped && (there || !r.Adopted) // adopted assets have no metadata from a source
 		if err != nil || !there && fields == nil && !mayDiffer {
 			return false, err
 		}

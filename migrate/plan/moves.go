@@ -16,10 +16,11 @@ import (
 // followedKeys are objects that were deleted and go by another key now.
 type followedKeys map[sources.Key]bool
 
-// unreadSizes are those of new objects that may be what was deleted, and whose contents cannot be read.
+// unreadSizes contains the sizes of new objects that may be deleted ones under another key, and
+// whose contents cannot be read.
 type unreadSizes map[int64]bool
 
-// moves are objects that only got another key.
+// moves finds objects of which only the key changed.
 type moves struct {
 	*planning
 	*decisions
@@ -27,14 +28,13 @@ type moves struct {
 	unread      unreadSizes
 }
 
-// do finds among what is new the objects that have only got another key: those
-// whose content is that of an object that was deleted. Their assets are moved then, and nothing
-// is sent.
+// do finds, among the new objects, those of which only the key changed: a deleted object has the
+// same content. Their assets are moved, and nothing is uploaded.
 //
-// Only objects of one size can be equal, so there is never more in memory than those. Which
-// of several equal ones has become which is reported by keys that differ in case only, and then by
-// the longest end that keys have in common, as long as it is the only one; else no user can
-// report, and none of them moves.
+// Only objects of the same size can be identical, so memory holds one size at a time. If several
+// objects are identical, a pair is matched if the keys differ in case only, then if they have the
+// longest common ending and no other pair has one as long, and then if no other objects are left.
+// Otherwise the match is ambiguous, and none of them moves.
 func (m *moves) do(ctx context.Context) error {
 	if !m.Rules.FollowsDeletions() {
 		return nil
@@ -79,9 +79,9 @@ func (m *moves) matchGroup(ctx context.Context, group []state.Candidate) error {
 	return nil
 }
 
-// leave decides about a new object that may be one which was deleted, and whose content cannot be
-// read: it is not sent, since it may well be readable by then, and would get a second asset. One
-// that is out of retries stays so.
+// leave decides about a new object that may be a deleted object under another key, but whose
+// content cannot be read. It is not uploaded: it may become readable before the upload, and would
+// then get a second asset. An object whose retries are exhausted remains so.
 func (m *moves) leave(ctx context.Context, i state.Item, why error) error {
 	m.unread[i.Size] = true
 	if i.State == state.ItemRetriesExhausted {
@@ -94,9 +94,10 @@ func (m *moves) leave(ctx context.Context, i state.Item, why error) error {
 	return m.store(ctx, i)
 }
 
-// contentsOf gives the checksums of new objects, or why one of them cannot be read. What a
-// version tag reports need not be read. That tags differ shows nothing: those of objects that are
-// encrypted, or came in parts, are not made from the content, and need not look otherwise.
+// contentsOf returns the checksums of new objects, or the errors of those that cannot be read.
+// Objects with the same version tag are not read. Different version tags do not mean different
+// content: the tags of encrypted or multipart objects are not computed from the content, but may
+// look as if they were.
 func (m *moves) contentsOf(ctx context.Context, of identical.Group) (contents []string, unread []error, err error) {
 	byTag := map[string]string{}
 	for _, c := range of.Deleted {
@@ -126,8 +127,8 @@ func (m *moves) contentsOf(ctx context.Context, of identical.Group) (contents []
 	return contents, unread, g.Wait()
 }
 
-// follow decides what becomes of objects of one content, some of which were deleted and some
-// new.
+// follow decides about objects with the same content, some of which were deleted and some of which
+// are new.
 func (m *moves) follow(ctx context.Context, of identical.Group) error {
 	pairs, ambiguous := of.Pair()
 	for _, p := range pairs {
@@ -159,8 +160,8 @@ type successions struct {
 	followed followedKeys
 }
 
-// become decides about a new object whose content is that of one which was deleted. If it is
-// out of retries, it stays so: that its asset cannot be moved does not mean that the object was deleted.
+// become decides about a new object that has the content of a deleted one. If its retries are
+// exhausted, it stays so: that its asset cannot be moved does not mean that the object was deleted.
 func (s *successions) become(ctx context.Context, m identical.Move) (state.Item, error) {
 	i := m.New.Item
 	can, err := s.canBecome(ctx, m)
@@ -180,10 +181,9 @@ func (s *successions) become(ctx context.Context, m identical.Move) (state.Item,
 	return i, err
 }
 
-// canBecome reports whether the asset of an object that was deleted can get the place and the
-// name of a new one. No category takes an extension that it does not allow, so on the way
-// into another one either the old extension has to be allowed there, or the new one where
-// the asset comes from.
+// canBecome reports whether the asset of a deleted object can get the place and the name of a new
+// one. A category rejects extensions that it does not allow. So for a move to another category, the
+// old extension must be allowed there, or the new one in the present category.
 func (s *successions) canBecome(ctx context.Context, m identical.Move) (bool, error) {
 	r, err := s.State.Receipt(ctx, s.run.Pair.ID, m.Deleted.Key)
 	if err != nil || r.Category == m.New.Category {

@@ -9,14 +9,15 @@ import (
 	"assetferry/state"
 )
 
-// neededContents are what assets have and others share who get no asset of their own.
+// neededContents finds assets whose present content is needed by objects that share them and that
+// get no asset of their own.
 type neededContents struct {
 	*planning
 	*decisions
 }
 
-// do leaves assets alone that were to get other content, where a user who shares
-// the former one gets no asset of its own in this run: it would have none from then on.
+// do turns a replacement into a conflict if another object shares the present content and gets no
+// asset of its own in this run: the replacement would leave that object without an asset.
 func (n *neededContents) do(ctx context.Context) error {
 	return n.everyItem(ctx, func(ctx context.Context, i *state.Item) (bool, error) {
 		if i.Action != state.Replace || i.State != state.ItemPlanned || restores(*i) {
@@ -32,8 +33,8 @@ func (n *neededContents) do(ctx context.Context) error {
 	})
 }
 
-// neededBy gives the first object that shares the asset of an owner and does not part from
-// it in this run, with the reason; "" if all do.
+// neededBy returns the first object that shares the asset of an owner and keeps sharing it after
+// this run, with the reason, or "" if there is none.
 func (p *planning) neededBy(ctx context.Context, owner sources.Key) (string, error) {
 	for a, err := range p.State.AliasesOf(ctx, p.run.Pair.ID, owner) {
 		if err != nil {

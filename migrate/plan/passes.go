@@ -7,7 +7,7 @@ import (
 	"assetferry/migrate/plan/identical"
 )
 
-// A finding is what a pass finds out and later ones need.
+// A finding is a result of a pass that later passes need.
 type finding string
 
 // Findings that are handed over in memory, each of a type of its own.
@@ -29,15 +29,15 @@ const (
 const (
 	stagedItems          finding = "items: staged"                           // not decided so far
 	absentItems          finding = "items: absent"                           // of objects that are not listed any more
-	possiblyChangedItems finding = "items: possibly changed"                 // what only their contents report
+	possiblyChangedItems finding = "items: possibly changed"                 // only their contents show it
 	touchedItems         finding = "items: touched"                          // look changed, and have the content they had
 	createItems          finding = "items: create"                           // new objects
 	changeItems          finding = "items: replace, update metadata or move" // changes to assets that are there
 	trashItems           finding = "items: trash"                            // assets that will be trashed
 )
 
-// A handover is what passes find out and later ones need. No pass has all of it: passes gives each
-// what it declares.
+// A handover contains the findings of passes. No pass gets all of it: passes gives each only the
+// findings that it declares.
 type handover struct {
 	listing  *listing
 	deleted  *deletedCount
@@ -63,7 +63,7 @@ func newHandover(p *planning) *handover {
 // A pass is one step of a plan.
 type pass struct {
 	name    string
-	reads   findings // what passes before it have written
+	reads   findings // findings of earlier passes
 	updates findings // the same, and changes it
 	writes  findings
 	step    interface {

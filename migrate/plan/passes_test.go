@@ -26,7 +26,7 @@ var inMemory = map[reflect.Type]finding{
 	reflect.TypeFor[violations]():     theViolations,
 }
 
-// reported are the findings that Plan reads after the last pass.
+// reported lists the findings that Plan reads after the last pass.
 var reported = findings{theDeleted, thePlaces, theCursor, theDuplicateNames, theViolations}
 
 func testPasses() []pass {
@@ -34,8 +34,9 @@ func testPasses() []pass {
 	return p.passes(newHandover(p))
 }
 
-// What a pass reads was written before. What is handed over in memory is whole by then: after it
-// was read, others change it only if they have read it, too.
+// TestPassOrder verifies that each finding is written before it is read. A finding that is handed
+// over in memory is complete when it is read first: later passes change it only if they also read
+// it.
 func TestPassOrder(t *testing.T) {
 	written, read := map[finding]string{}, map[finding]string{}
 	for _, pass := range testPasses() {
@@ -70,7 +71,7 @@ func TestPassOrder(t *testing.T) {
 
 func isInMemory(f finding) bool { return slices.Contains(slices.Collect(maps.Values(inMemory)), f) }
 
-// A pass gets of the handover what it declares, and nothing else.
+// TestPassesGetWhatTheyDeclare verifies that a pass can access only the findings that it declares.
 func TestPassesGetWhatTheyDeclare(t *testing.T) {
 	for _, pass := range testPasses() {
 		declared := slices.DeleteFunc(slices.Concat(pass.reads, pass.updates, pass.writes), func(f finding) bool { return !isInMemory(f) })

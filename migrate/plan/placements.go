@@ -10,17 +10,17 @@ import (
 	"assetferry/state"
 )
 
-// placements know where objects may go at the destination, and how many of a plan go where.
+// placements finds the places of objects at the destination, and counts the objects by place.
 type placements struct {
 	*planning
-	placer     *placement.Placer      // nil until something has to be placed
-	containers map[migrate.Place]bool // where objects go; names skipped
+	placer     *placement.Placer      // nil until an object has to be placed
+	containers map[migrate.Place]bool // containers of objects, without names
 	creates    int                    // objects that will be sent
-	limits     assets.Limits          // of the destination, as far as it was asked
+	limits     assets.Limits          // of the destination, if read
 }
 
-// need asks the destination what it takes, once there is something to place:
-// a run without news asks it nothing.
+// need reads the limits of the destination once an object has to be placed: a run without changes
+// sends no such request.
 func (p *placements) need(ctx context.Context) error {
 	if p.placer != nil {
 		return nil
@@ -53,7 +53,7 @@ func (p *placements) need(ctx context.Context) error {
 	return nil
 }
 
-// admit counts what will be sent to a place, unless that is enough already.
+// admit counts an upload to a place, unless the limit is reached.
 func (p *placements) admit(place placement.Spot, why migrate.Reason) (state.Action, migrate.Reason) {
 	if !why.StopsRetries() {
 		if p.Approval == nil && p.Rules.Limit > 0 && p.creates >= p.Rules.Limit {

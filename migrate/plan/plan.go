@@ -30,15 +30,15 @@ import (
 	"assetferry/state"
 )
 
-// Plan lists the source, as far as the run has not done so, decides, stores the decisions, and
-// returns what the plan says. A plan that a safety check stops is no error: see migrate.Plan.Guarded.
+// Plan lists the source unless the run has done so, decides, stores the decisions, and returns the
+// plan. A plan that a safety check stops is no error: see migrate.Plan.Guarded.
 func (p *Planner) Plan(ctx context.Context, run state.Run) (migrate.Plan, error) {
-	run, err := p.State.Run(ctx, run.ID) // as it is now: a cursor from before would count objects twice
+	run, err := p.State.Run(ctx, run.ID) // the present state: an old cursor would count objects twice
 	if err != nil {
 		return migrate.Plan{}, err
 	}
 	if run.State == state.Scanning && p.Rules.Sync != nil && run.Cursor != "" {
-		// Findings of a former process, such as folders that it could not read, are not known here.
+		// The findings of an earlier process, such as unreadable folders, are unknown here.
 		if err := p.State.Relist(ctx, run.Num); err != nil {
 			return migrate.Plan{}, err
 		}
@@ -83,8 +83,8 @@ func (p *planning) decide(ctx context.Context, found *handover) error {
 	return nil
 }
 
-// summary reads a plan back from the state database, so that one which is continued
-// says the same as on the first day.
+// summary reads the plan from the state database, so that a resumed plan has the same summary as
+// when it was made.
 func (p *Planner) summary(ctx context.Context, id string) (migrate.Plan, error) {
 	run, err := p.State.Run(ctx, id)
 	if err != nil {

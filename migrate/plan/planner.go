@@ -11,40 +11,39 @@ import (
 	"assetferry/state"
 )
 
-// DefaultDriftShare is the part of all assets that a sync compares with what it left: each
-// of them about once a month, if it runs each day.
+// DefaultDriftShare is the share of all assets that a sync compares with their receipts: with one
+// run a day, each asset is compared about once a month.
 const DefaultDriftShare = 1.0 / 30
 
-// A Planner makes plans. It can read the destination and nothing more.
+// A Planner makes plans. It can only read the destination.
 type Planner struct {
 	collect.Collector
-	// Rules say what is taken and what will be done with it.
+	// Rules select the objects and their actions.
 	Rules migrate.Rules
 	// Approval is the approved plan that will be carried out, if there is one.
 	Approval *Approval
-	// SourceLocation is where the source is read; see PlanHead.
+	// SourceLocation is the location of the source; see PlanHead.
 	SourceLocation string
 	// Metadata is the checksum of the metadata table; see PlanHead.
 	Metadata string
-	// Unchanged, if it is set, is called with the receipts of objects that are as the state
-	// database remembers them. They are counted in the plan and not listed in it.
+	// Unchanged, if it is set, is called with the receipts of objects that match the state
+	// database. They are counted in the plan and not listed in it.
 	Unchanged func(state.Receipt)
 	// Describes says that what is applied describes assets, too.
 	Describes bool
-	// SafetyChecks are what a sync must not go beyond.
+	// SafetyChecks are the limits of a sync.
 	SafetyChecks safety.SafetyChecks
-	// DriftShare is the part of the assets, between 0 and 1, that a sync compares with what
-	// it left although nothing happened to their objects.
+	// DriftShare is the share of the assets, between 0 and 1, that a sync compares with their
+	// receipts although their objects are unchanged.
 	DriftShare float64
 	// RetryExhausted has objects tried again that failed in many runs.
 	RetryExhausted bool
-	// Concurrency is how much is asked of the destination at once.
+	// Concurrency is the maximum number of concurrent requests to the destination.
 	Concurrency int
-	// ResponseTimeout is how long the service may still work on what another source sent, since
-	// the process that sent it ended; see migrate.DefaultResponseTimeout.
+	// ResponseTimeout is how long the service may still process an upload of another source after
+	// the process that sent it has ended; see migrate.DefaultResponseTimeout.
 	ResponseTimeout time.Duration
-	// FormerAlive is when that process last gave a sign of life, zero if that is not
-	// known.
+	// FormerAlive is the time of the last sign of life of that process, zero if it is unknown.
 	FormerAlive time.Time
 }
 
@@ -54,7 +53,7 @@ func New(d migrate.Deps, r migrate.Rules) *Planner {
 		SafetyChecks: safety.DefaultChecks(), DriftShare: DefaultDriftShare}
 }
 
-// Head returns what the plan of a run says besides its items.
+// Head returns the head of the plan of a run, which is everything except its items.
 func (p *Planner) Head(run state.Run, wanted []migrate.NewCategory) migrate.PlanHead {
 	return migrate.PlanHead{
 		Source: run.Pair.Source, SourceLocation: p.SourceLocation, Destination: run.Pair.Destination, Rules: p.Rules,
@@ -62,7 +61,7 @@ func (p *Planner) Head(run state.Run, wanted []migrate.NewCategory) migrate.Plan
 	}
 }
 
-// onlyFailed are the keys of objects that failed before, nil where all are taken.
+// onlyFailed returns the keys of previously failed objects, or nil if the run takes all objects.
 func (p *Planner) onlyFailed() *migrate.KeyList {
 	if p.Rules.Sync == nil {
 		return nil
@@ -70,8 +69,8 @@ func (p *Planner) onlyFailed() *migrate.KeyList {
 	return p.Rules.Sync.Failed
 }
 
-// isSkipped reports whether only what failed before is taken, and an object is not of that. A
-// directory that could not be read stands for what is below it.
+// isSkipped reports whether the run takes only previously failed objects and an object is none of
+// them. An unreadable directory represents the objects below it.
 func (p *Planner) isSkipped(o sources.Object) bool {
 	failed := p.onlyFailed()
 	return failed != nil && !failed.Covers(o) && !failed.HasParentOf(o.Key)
@@ -84,6 +83,6 @@ func (p *Planner) isSkipped(o sources.Object) bool {
 // decisions hold, even if an object was deleted since.
 type Approval struct {
 	Hash       string
-	Categories []migrate.NewCategory        // to be made
+	Categories []migrate.NewCategory        // to create
 	Items      iter.Seq2[state.Item, error] // in key order; read more than once
 }

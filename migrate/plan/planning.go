@@ -10,7 +10,7 @@ import (
 	"assetferry/state"
 )
 
-// planning is what all passes over one run share: none of them changes it.
+// planning is shared by all passes of a run. It is immutable.
 type planning struct {
 	*Planner
 	run      state.Run
@@ -52,7 +52,7 @@ func (d *decisions) store(ctx context.Context, i state.Item) error {
 	return d.flush(ctx)
 }
 
-// flush writes what is left of the last batch.
+// flush writes the rest of the last batch.
 func (d *decisions) flush(ctx context.Context) error {
 	if len(d.batch) == 0 {
 		return nil
@@ -63,7 +63,8 @@ func (d *decisions) flush(ctx context.Context) error {
 	return err
 }
 
-// everyPage passes the run's items to f page by page, and writes what f stores after each page.
+// everyPage calls f with each page of the items of the run, and writes the stored changes after
+// each page.
 func (d *decisions) everyPage(ctx context.Context, f func(context.Context, []state.Item) error) error {
 	for page, err := range migrate.Pages(d.State.Items(ctx, d.run.Num), migrate.PageSize) {
 		if err == nil {
@@ -76,7 +77,7 @@ func (d *decisions) everyPage(ctx context.Context, f func(context.Context, []sta
 	return d.flush(ctx)
 }
 
-// countPlanned counts what a plan wants to do of some actions.
+// countPlanned returns the number of planned items with some actions.
 func (p *planning) countPlanned(ctx context.Context, actions ...state.Action) (n int64, err error) {
 	tallies, err := p.State.Tallies(ctx, p.run.Num)
 	for _, t := range tallies {

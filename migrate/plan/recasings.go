@@ -8,7 +8,7 @@ import (
 	"assetferry/state"
 )
 
-// recasings are objects whose keys differ from that of one that was deleted in case only, or in their
+// recasings finds new objects whose keys differ from that of a deleted object only in case or
 // Unicode form.
 type recasings struct {
 	*planning

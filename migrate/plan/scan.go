@@ -12,10 +12,10 @@ import (
 	"assetferry/state"
 )
 
-// A deletedCount is how many objects are known to the state database and not listed.
+// A deletedCount is the number of objects in the state database that are not listed.
 type deletedCount struct{ objects int64 }
 
-// do lists the source, as far as that is not done.
+// do lists the source unless that is done.
 func (w *walk) do(ctx context.Context) error {
 	if w.run.State == state.Scanning {
 		if err := w.scan(ctx); err != nil {
@@ -26,9 +26,9 @@ func (w *walk) do(ctx context.Context) error {
 	return nil
 }
 
-// scan lists the source from where the run's listing stopped and stages what is
-// not as the state database remembers it. Where it can, it stages decisions: to store them
-// later takes longer than all the rest of a plan.
+// scan lists the source from where the run's listing stopped, and stages the objects that differ
+// from the state database. If possible it stages decisions, because storing them later takes longer
+// than the rest of a plan.
 func (w *walk) scan(ctx context.Context) (err error) {
 	w.Watch.Phase(migrate.PhaseScan, -1, -1)
 	if w.listing.decided, err = w.decidesAtOnce(ctx); err != nil {
@@ -68,10 +68,10 @@ type walk struct {
 
 	unseen map[sources.Key]bool // named by the user, not listed so far
 	listed int64                // by this process
-	met    int64                // of these, those that the state database knows
+	met    int64                // those of them that are in the state database
 }
 
-// object takes an object of the listing.
+// object handles a listed object.
 func (w *walk) object(ctx context.Context, o sources.Object) error {
 	key := o.Key
 	if key <= w.page.Cursor && w.page.Cursor != "" {
@@ -107,8 +107,7 @@ func (w *walk) count() {
 	w.Watch.Progress(1, 0)
 }
 
-// decide stages an object, and what is decided about it, unless it is as the state database
-// remembers it.
+// decide stages an object with the decision about it, unless the object matches the state database.
 func (w *walk) decide(ctx context.Context, o sources.Object, r *objectMemory) error {
 	s := w.situation(o, r.memory, r.receipt, r.approved, r.isApproved)
 	if err := w.checkMetadata(&s, o, r.receipt, r.isApproved, w.known.redescribed); err != nil {
@@ -129,7 +128,7 @@ func (w *walk) decide(ctx context.Context, o sources.Object, r *objectMemory) er
 	return w.addIn(ctx, state.Item{Object: o}, s, r.receipt, r.approved)
 }
 
-// seeSentinel takes note of the object whose presence says that the source is whole.
+// seeSentinel records the object whose presence shows that the source is complete.
 func (w *walk) seeSentinel(o sources.Object) {
 	if o.Key == w.SafetyChecks.Sentinel && o.Obstacle == "" {
 		w.sentinel = true
@@ -186,8 +185,8 @@ func (w *walk) disorder(ctx context.Context, key sources.Key) error {
 	return errors.Join(err, w.State.Relist(ctx, w.run.Num))
 }
 
-// countDeleted counts what has arrived before and is not listed any more, unless a
-// part of the listing was done by a former process.
+// countDeleted counts the uploaded objects that are not listed any more, unless another process has
+// listed a part.
 func (w *walk) countDeleted(ctx context.Context) error {
 	if w.run.Cursor != "" {
 		return nil
@@ -220,14 +219,14 @@ func (w *walk) stageMissing(ctx context.Context) error {
 	return nil
 }
 
-// isAlias reports whether an object still is an alias, by all that its fingerprint says, and
-// nothing else will be said of it.
+// isAlias reports whether an object still is an alias by its fingerprint, and no other decision
+// about it is needed.
 func (w *walk) isAlias(o sources.Object, a state.Alias, approved state.Item, isApproved bool) bool {
 	s := w.situation(o, migrate.MemorySame, state.Receipt{}, approved, isApproved)
 	switch {
 	case !sameFingerprint(o, a.Object, w.Source.Traits().Precision):
 		return false
-	case a.Run != w.run.Num && isApproved && acts(approved): // it was to become something else
+	case a.Run != w.run.Num && isApproved && acts(approved): // another action was approved for it
 		return false
 	case w.trust(migrate.MemorySame) != migrate.MemorySame: // to be read again
 		return false
@@ -247,8 +246,8 @@ func (w *walk) passAlias(ctx context.Context, a state.Alias) error {
 	return w.countUnchanged(ctx, state.Receipt{Object: a.Object, Name: name, Extension: extension})
 }
 
-// sidecar takes an object of the listing that may describe another one, and reports whether
-// it does, or is reported later.
+// sidecar handles a listed file that may be a sidecar, and reports whether it is one, or whether
+// that is decided later.
 func (w *walk) sidecar(ctx context.Context, o sources.Object) (taken bool, err error) {
 	owner, ok := metadata.OwnerOf(string(o.Key))
 	if !ok || !w.FollowsSidecars() || o.Obstacle != "" || migrate.IsJunk(o.Key) || migrate.MatchAny(w.Rules.Exclude, o.Key) {
@@ -260,7 +259,7 @@ func (w *walk) sidecar(ctx context.Context, o sources.Object) (taken bool, err e
 	}
 	i := state.Item{Object: o}
 	here := w.chain.has(string(o.Key), owner)
-	remembered = remembered && (known.Missed == 0 || here) // else it may be an object by now
+	remembered = remembered && (known.Missed == 0 || here) // otherwise it may be an object now
 	switch same := remembered && sameFingerprint(o, known.Object, w.Source.Traits().Precision); {
 	case same && !known.Pending:
 		w.reappeared(known)
@@ -281,8 +280,8 @@ func (w *walk) sidecar(ctx context.Context, o sources.Object) (taken bool, err e
 	return true, w.add(ctx, i)
 }
 
-// stageVanished stages what an approved plan acts on and was passed in the listing, up
-// to a key or to its end. It may be in the folder that was listed last and not read.
+// stageVanished stages the objects of an approved plan that the listing has skipped, up to a key or
+// to its end. They may be in the folder that was listed last and could not be read.
 func (w *walk) stageVanished(ctx context.Context, key sources.Key) error {
 	for {
 		approved, found, err := w.known.approved.before(key)
@@ -297,7 +296,7 @@ func (w *walk) stageVanished(ctx context.Context, key sources.Key) error {
 			return err
 		case approved.Reason == string(migrate.ReasonMissingAtSource):
 			i.Obstacle = sources.Obstacle(migrate.ReasonMissingAtSource)
-		case !acts(approved), known == migrate.MemorySame: // or it arrived before it went
+		case !acts(approved), known == migrate.MemorySame: // or it was uploaded before it was deleted
 			continue
 		case w.unlisted.unread.hides(i.Key):
 			i.Obstacle = sources.UnreadableDirectory

@@ -14,16 +14,15 @@ import (
 	"assetferry/state"
 )
 
-// A chain knows of the objects that were listed so far those which a sidecar may describe
-// that is listed next: in the order of keys, all that comes between an object and its
-// sidecar begins with what both begin with. So there are never more of them than a key has
-// bytes.
+// A chain contains the listed objects that the next key may be a sidecar of. In key order, all keys
+// between an object and its sidecar have the common prefix of both. So there are never more of them
+// than a key has bytes.
 type chain struct {
 	keys  []string
 	stems []string // keys without their extensions, but with the dot
 }
 
-// pass takes note of an object that is no sidecar, and forgets what lies before it.
+// pass adds an object that is no sidecar, and removes those that no later sidecar can belong to.
 func (c *chain) pass(key sources.Key) {
 	c.forget(string(key))
 	c.keys = append(c.keys, string(key))
@@ -49,15 +48,14 @@ func asSidecar(i state.Item) state.Sidecar {
 	return state.Sidecar{Object: i.Object, Folded: folded, Pending: true}
 }
 
-// possibleSidecars are what was listed that may describe other objects.
+// possibleSidecars handles listed files that may be sidecars of other objects.
 type possibleSidecars struct {
 	*planning
 	*decisions
 	listing *listing
 }
 
-// do shows the metadata of another object from objects, where that could not
-// be reported while they were listed.
+// do separates sidecars from objects if that was impossible while they were listed.
 func (m *possibleSidecars) do(ctx context.Context) error {
 	if !m.FollowsSidecars() || m.listing.decided && !m.listing.possibleSidecars {
 		return nil
@@ -107,13 +105,13 @@ func (m *possibleSidecars) recordSidecars(ctx context.Context, page []state.Item
 	return reported, m.State.SaveSidecars(ctx, m.run.Num, found)
 }
 
-// isUnknown reports whether an item is of what may be a sidecar.
+// isUnknown reports whether an item may be a sidecar.
 func isUnknown(i state.Item) bool {
 	return i.Obstacle == maybeSidecar && i.State == state.ItemStaged
 }
 
-// owners are the objects that each of some sidecars describes. One of them may be called
-// like a sidecar itself, as long as there is nothing that it describes.
+// owners returns the objects that each of some sidecars belongs to. An object may have the name of
+// a sidecar if there is no object that it would belong to.
 func (p *planning) owners(ctx context.Context, sidecars []sources.Key) (map[sources.Key][]state.SidecarOwner, error) {
 	if len(sidecars) == 0 {
 		return nil, nil
@@ -138,7 +136,7 @@ func (p *planning) owners(ctx context.Context, sidecars []sources.Key) (map[sour
 	return owners, p.skipSidecars(ctx, owners)
 }
 
-// described picks what a sidecar describes from objects in key order.
+// described selects the objects that a sidecar belongs to, in key order.
 func described(by metadata.Owner, objects []state.SidecarOwner) (all []state.SidecarOwner) {
 	find := func(key sources.Key) (at int, found bool) {
 		return slices.BinarySearchFunc(objects, key, func(o state.SidecarOwner, key sources.Key) int { return strings.Compare(string(o.Key), string(key)) })
@@ -159,7 +157,7 @@ func described(by metadata.Owner, objects []state.SidecarOwner) (all []state.Sid
 	return all
 }
 
-// skipSidecars takes those out of what sidecars describe that describe others.
+// skipSidecars removes objects that are sidecars of other objects themselves.
 func (p *planning) skipSidecars(ctx context.Context, described map[sources.Key][]state.SidecarOwner) error {
 	isAnother := func(o state.SidecarOwner) bool {
 		_, also := metadata.OwnerOf(string(o.Key))
@@ -173,22 +171,21 @@ func (p *planning) skipSidecars(ctx context.Context, described map[sources.Key][
 			}
 		}
 	}
-	theirs, err := p.owners(ctx, others) // the names of these are shorter, so this ends
+	theirs, err := p.owners(ctx, others) // their names are shorter, so the recursion ends
 	for sidecar := range described {
 		described[sidecar] = slices.DeleteFunc(described[sidecar], func(o state.SidecarOwner) bool { return isAnother(o) && len(theirs[o.Key]) > 0 })
 	}
 	return err
 }
 
-// changedSidecars are sidecars that no run has taken care of as they are.
+// changedSidecars handles sidecars whose present version no run has processed.
 type changedSidecars struct {
 	*planning
 	*decisions
 }
 
-// do has assets updated whose sidecars are not as they were. Those of
-// objects that are sent now are described by them anyway. Nothing counts as described before
-// the run has come to its end.
+// do updates the metadata of assets whose sidecars changed. An object that is uploaded in this run
+// gets its metadata anyway. A sidecar counts as processed only when the run has finished.
 func (s *changedSidecars) do(ctx context.Context) error {
 	if !s.FollowsSidecars() || s.onlyFailed() != nil || s.Approval != nil {
 		return nil
@@ -226,13 +223,13 @@ func (s *changedSidecars) followPage(ctx context.Context, page []state.Sidecar) 
 	return s.State.AddDrift(ctx, s.run.Num, inOrder(work.items))
 }
 
-// sidecarWork is what follows from sidecars that changed.
+// sidecarWork is the work that changed sidecars cause.
 type sidecarWork struct {
-	ours, later []sources.Key              // sidecars that this run takes care of, or a later one
+	ours, later []sources.Key              // sidecars that this run, or a later one, processes
 	items       map[sources.Key]state.Item // of the objects that they describe
 }
 
-// follow finds what will be done for one sidecar.
+// follow finds the work for one sidecar.
 func (s *changedSidecars) follow(ctx context.Context, c state.Sidecar, owners []state.SidecarOwner, work *sidecarWork) error {
 	updated, another := ownersToUpdate(c, owners)
 	if len(updated) > 0 && c.Unread {
@@ -275,8 +272,7 @@ func ownersToUpdate(c state.Sidecar, owners []state.SidecarOwner) (updated []sou
 	return updated, later
 }
 
-// updateItem is the item of an object that is as it was, and whose asset will be
-// updated.
+// updateItem returns the item of an unchanged object whose metadata is updated.
 func (s *changedSidecars) updateItem(ctx context.Context, key sources.Key) (state.Item, error) {
 	r, err := s.State.Receipt(ctx, s.run.Pair.ID, key)
 	if err != nil {

@@ -8,11 +8,12 @@ import (
 	"assetferry/state"
 )
 
-// maybeSidecar marks an item of what may be a sidecar, until all is listed that it may describe.
+// maybeSidecar marks an item that may be a sidecar, until all objects are listed that it may belong
+// to.
 const maybeSidecar sources.Obstacle = "may describe another object"
 
-// situation is what is known of a listed object before anyone looks at the
-// destination. An approved plan may have an item of it.
+// situation returns what is known about a listed object before the destination is read. An approved
+// plan may contain an item for it.
 func (p *planning) situation(o sources.Object, m migrate.Memory, r state.Receipt, approved state.Item, known bool) migrate.Situation {
 	s := migrate.Situation{Failed: failed(o), Memory: m, MetadataPending: p.lacksMetadata(r), Deleted: o.Obstacle == migrate.ObstacleAbsent}
 	switch {
@@ -31,7 +32,7 @@ func (p *planning) situation(o sources.Object, m migrate.Memory, r state.Receipt
 	return s
 }
 
-// failed gives the reason why an object that is meant to be taken cannot be.
+// failed returns the reason why a selected object cannot be read.
 func failed(o sources.Object) migrate.Reason {
 	switch {
 	case o.Obstacle == sources.Obstacle(migrate.ReasonMissingAtSource):
@@ -46,13 +47,13 @@ func failed(o sources.Object) migrate.Reason {
 	return ""
 }
 
-// lacksMetadata reports whether an asset is still to be described, by who can.
+// lacksMetadata reports whether an asset still needs its metadata and this planner can provide it.
 func (p *Planner) lacksMetadata(r state.Receipt) bool {
 	return r.MetadataPending && (p.Describes || p.UsesMetadata())
 }
 
-// update has an asset updated if the source says something else of its object,
-// unless an approved plan knows nothing of that.
+// checkMetadata plans a metadata update if the metadata of the source changed, unless an approved
+// plan contains no such update.
 func (p *planning) checkMetadata(s *migrate.Situation, o sources.Object, r state.Receipt, approved bool, differs metadataComparer) (err error) {
 	if p.isSkipped(o) {
 		return nil
@@ -71,8 +72,8 @@ func (p *planning) checkMetadata(s *migrate.Situation, o sources.Object, r state
 	return err
 }
 
-// sameFingerprint compares the cheap signs of change; a side that does not know
-// a sign has no say.
+// sameFingerprint compares the cheap signs of a change. It ignores a sign that one side does not
+// have.
 func sameFingerprint(o, was sources.Object, precision time.Duration) bool {
 	if o.Size != was.Size {
 		return false

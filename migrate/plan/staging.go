@@ -10,15 +10,15 @@ import (
 
 const unchangedPage = 10_000 // objects that are only counted, for which alone the disk need not be flushed that often
 
-// A listing is what a scan reports those that decide what it staged.
+// A listing is the result of a scan for the passes that decide about the staged objects.
 type listing struct {
-	decided          bool  // all that is staged, while it was listed
+	decided          bool  // all staged objects were decided during the listing
 	judged           int64 // how much of that is decided
-	possibleSidecars bool  // something was listed that may describe another object
+	possibleSidecars bool  // a file was listed that may be a sidecar
 }
 
-// A staging writes what is listed to the state database, a page at a time, with what is decided about
-// it if that is known by then.
+// A staging writes listed objects to the state database page by page, with the decisions about them
+// if these are known.
 type staging struct {
 	*planning
 	*decider
@@ -26,7 +26,7 @@ type staging struct {
 	page    state.Page // to be staged next
 }
 
-// addIn has an item staged, and decides it in its situation if that is known by now.
+// addIn stages an item, and decides it if its situation is known.
 func (g *staging) addIn(ctx context.Context, i state.Item, s migrate.Situation, receipt state.Receipt, approved state.Item) error {
 	if g.listing.decided {
 		if err := g.judge(ctx, &i, s, receipt, approved); err != nil {
@@ -44,7 +44,7 @@ func (g *staging) add(ctx context.Context, i state.Item) error {
 	return g.stage(ctx)
 }
 
-// countUnchanged counts an object that is as its receipt says.
+// countUnchanged counts an object that matches its receipt.
 func (g *staging) countUnchanged(ctx context.Context, r state.Receipt) error {
 	if g.Unchanged != nil {
 		g.Unchanged(r)
@@ -71,9 +71,9 @@ func (g *staging) stage(ctx context.Context) error {
 	return err
 }
 
-// decidesAtOnce reports whether objects can be decided while they are listed. Then all of
-// them are listed in order by this process: what was staged before, and an outcome from a
-// former listing, have a part in the decisions, but only once they are decided again.
+// decidesAtOnce reports whether objects can be decided during the listing. Then this process must
+// list all of them in order: decisions also depend on earlier staged objects and on outcomes of an
+// earlier listing, but only after these were decided again.
 func (p *planning) decidesAtOnce(ctx context.Context) (bool, error) {
 	if p.Approval != nil || p.Rules.FilesFrom != nil || p.Mapping.PlaceNeedsMetadata() {
 		return false, nil // the metadata of an object may be listed after it
@@ -84,8 +84,8 @@ func (p *planning) decidesAtOnce(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// reappeared takes note of a sidecar that was missed and is there as it was. No asset was described
-// without it meanwhile: then it would have been forgotten.
+// reappeared records an unchanged sidecar that the last listing missed. No asset was updated
+// without it meanwhile; otherwise the state database would have forgotten it.
 func (g *staging) reappeared(c state.Sidecar) {
 	if c.Missed != 0 {
 		c.Missed = 0

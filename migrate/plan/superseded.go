@@ -15,8 +15,8 @@ func (e *supersededError) Error() string {
 	return fmt.Sprintf("%s changed after this run processed it", e.key)
 }
 
-// changedSince ends the listing if an object is not as it was when the run was done with it:
-// by its fingerprint alone, which is what the run itself has noted.
+// changedSince ends the listing if an object changed after the run has processed it. It compares
+// only the fingerprint, which the run itself has stored.
 func (p *planning) changedSince(o sources.Object, s migrate.Situation, receipt state.Receipt, alias state.Alias) error {
 	if s.Skipped != "" || s.Failed != "" {
 		return nil

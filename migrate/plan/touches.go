@@ -19,9 +19,8 @@ type touches struct {
 	*decisions
 }
 
-// do asks the source what it keeps with objects that look changed and have the
-// content they had, and has assets updated of which that is something else: to
-// write metadata is to touch an object.
+// do reads the metadata of objects that look changed but have the same content, and updates that of
+// their assets if it changed: writing metadata changes the time of an object.
 func (t *touches) do(ctx context.Context) error {
 	_, catalog := t.Source.(sources.Catalog)
 	if t.Rules.Sync == nil || !t.UsesSource(metadata.FromStorage) || !catalog && !t.Source.Traits().Describes {
@@ -73,9 +72,9 @@ func (t *touches) askAbout(ctx context.Context, page []state.Item) error {
 	return nil
 }
 
-// hasChangedMetadata reports whether the source keeps something else with an object than when
-// its asset was described last. Where it cannot be asked now, it may: it is asked again when
-// the asset is described, and what goes wrong then is the item's trouble.
+// hasChangedMetadata reports whether the metadata of an object at the source differs from that of
+// the last update of its asset. It returns true if the source cannot be read now: the update reads
+// it again, and its error concerns the item.
 func (t *touches) hasChangedMetadata(ctx context.Context, i state.Item) (bool, error) {
 	now, err := t.AddFromSource(ctx, i.Object, collect.Findings{})
 	switch {

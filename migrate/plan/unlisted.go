@@ -11,11 +11,11 @@ import (
 	"assetferry/state"
 )
 
-// hidden are the beginnings of keys that a listing could not look behind, so that nothing
-// follows from what is missing there.
+// hidden contains the key prefixes that a listing could not read. Objects below them do not count
+// as missing.
 type hidden []sources.Key
 
-// pass takes note of an object of the listing, and forgets what lies before it.
+// pass records an object of the listing, and removes prefixes before it.
 func (h *hidden) pass(o sources.Object) {
 	key := o.Key
 	*h = slices.DeleteFunc(*h, func(begin sources.Key) bool { return key > begin && !strings.HasPrefix(string(key), string(begin)) })
@@ -31,14 +31,14 @@ func (h hidden) hides(key sources.Key) bool {
 	return slices.ContainsFunc(h, func(begin sources.Key) bool { return strings.HasPrefix(string(key), string(begin)) })
 }
 
-// unlisted are objects of which something is remembered, and which are passed in a listing that does
-// not have them.
+// unlisted handles objects in the state database that the listing does not contain.
 type unlisted struct {
 	*staging
 	unread hidden // folders that could not be read, and links that were not followed
 }
 
-// addDeleted has an item staged of an object, with an obstacle unless the listing could not look for it.
+// addDeleted stages an item for an unlisted object, with an obstacle unless the listing could not
+// read its folder.
 func (u *unlisted) addDeleted(ctx context.Context, o sources.Object, why sources.Obstacle, m migrate.Memory, r state.Receipt) error {
 	i := state.Item{Object: o}
 	i.Obstacle = why
@@ -48,8 +48,8 @@ func (u *unlisted) addDeleted(ctx context.Context, o sources.Object, why sources
 	return u.addIn(ctx, i, u.situation(i.Object, m, r, state.Item{}, false), r, state.Item{})
 }
 
-// receipts returns the function that gets receipts of unlisted objects; nil if unlisted objects
-// mean nothing in this run. Their actions are decided after the listing.
+// receipts returns the function that gets receipts of unlisted objects, or nil if this run ignores
+// them. Their actions are decided after the listing.
 func (u *unlisted) receipts(ctx context.Context) func(state.Receipt) error {
 	if !u.Rules.FollowsDeletions() {
 		return nil
@@ -91,8 +91,8 @@ func (u *unlisted) sidecar(ctx context.Context, c state.Sidecar) error {
 	return u.stage(ctx)
 }
 
-// failure has people reported an object that is not listed any more while an asset may be
-// of it, with every run: nothing else would ever lead to that asset.
+// failure reports an object that is not listed any more although an asset may exist for it. It is
+// reported in every run, because no other information leads to that asset.
 func (u *unlisted) failure(ctx context.Context, f state.Failure) error {
 	if _, err := u.State.Receipt(ctx, u.run.Pair.ID, f.Key); !errors.Is(err, state.ErrNotFound) {
 		return err // with a receipt it has an item of its own
@@ -103,7 +103,7 @@ func (u *unlisted) failure(ctx context.Context, f state.Failure) error {
 // outcome ends the listing if an object was deleted since the run was done with it.
 func (u *unlisted) outcome(i state.Item) error {
 	if i.Action == state.Trash || i.Joins() || !u.Rules.FollowsDeletions() || u.unread.hides(i.Key) {
-		return nil // it was deleted already, nothing is lost with it, or nothing follows from that
+		return nil // it was deleted already, or has no asset, or its absence means nothing
 	}
 	return &supersededError{i.Key}
 }

@@ -9,8 +9,8 @@ import (
 	"assetferry/migrate"
 )
 
-// Of what goes wrong with several assets at once, the state database's error is not hidden by the
-// first that may pass.
+// TestRestorePrefersTheFatalError verifies that when several assets fail at once, an error of the
+// state database is returned and not the first error that is temporary.
 func TestRestorePrefersTheFatalError(t *testing.T) {
 	rest, disk := errors.New("the rest failed"), errors.New("the disk is full")
 	all := []*restoration{{}, {}, {}}

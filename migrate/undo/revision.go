@@ -42,8 +42,8 @@ const (
 	errNotAllowed = collect.RestoreError("the category does not allow its extension any more")
 )
 
-// formerRevision finds the revision with the previous content of an asset: our upload, or the
-// newest edit of it by a user. It is empty if the asset has that content already.
+// formerRevision returns the ID of the revision with the previous content of an asset: our upload,
+// or the newest edit of it by a user. It returns "" if the asset has that content already.
 func formerRevision(ctx context.Context, d migrate.Reader, t collect.AssetHistory, a assets.Asset) (id string, err error) {
 	if back, err := collect.HasFormerContent(ctx, d, t, a); back || err != nil {
 		return "", err

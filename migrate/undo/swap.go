@@ -21,7 +21,7 @@ func (g restoreMethod) swap(ctx context.Context, c *restoration) error {
 	err := g.exchange(ctx, c)
 	switch class, _ := retry.Classify(err); {
 	case err == nil:
-	case class.Repeatable(), class == retry.Fatal && c.current: // nothing is trashed that stays so
+	case class.Repeatable(), class == retry.Fatal && c.current: // an asset that may stay is not trashed
 		return err
 	default:
 		return g.keepReplacement(ctx, c, err)
@@ -85,7 +85,7 @@ func (g restoreMethod) keepReplacement(ctx context.Context, c *restoration, refu
 		return fmt.Errorf("%w; the object keeps asset %s", refusal, c.Now.Asset)
 	case class == retry.Permanent:
 		return &refusedError{fmt.Errorf("%w; %w", refusal, err)}
-	case class == retry.Fatal: // this run does not come to another try
+	case class == retry.Fatal: // this run makes no other attempt
 		c.incomplete = err
 	}
 	return err
@@ -146,7 +146,7 @@ func refusalOf(id string, answer error) error {
 	return nil
 }
 
-// A refusedError concerns one asset, whatever its cause would mean for a run.
+// A refusedError concerns one asset, even if its cause would end a run.
 type refusedError struct{ error }
 
 func (e *refusedError) Unwrap() error      { return e.error }

@@ -15,7 +15,7 @@ import (
 // A contentMatch compares the content of an asset with the upload.
 type contentMatch int
 
-// The results of a content comparison, and that of none.
+// The results of comparing contents; the first one means that they were not compared.
 const (
 	contentUnasked contentMatch = iota
 	contentAsSent
@@ -23,13 +23,13 @@ const (
 	contentUnreadable
 )
 
-// An undoSituation holds all facts that the undo of an asset depends on.
+// An undoSituation contains all facts that the undo of an asset depends on.
 type undoSituation struct {
 	Was           state.Action // action of the run; create for every asset that it created
 	There         bool         // it is at the destination
 	Unknown       bool         // it is unknown whether it is
 	Shared        bool         // it stands for an object of another source, too
-	Changed       bool         // since, by all that the service says of it
+	Changed       bool         // changed since the run, according to the service
 	Content       contentMatch // which the service need not report
 	KeyTaken      bool         // another asset has the previous key of its object
 	FolderMissing bool         // where it was before is not there any more
@@ -76,7 +76,7 @@ func inverse(of state.Action) (state.Action, migrate.Reason) {
 	return state.Trash, migrate.ReasonUndoCreated
 }
 
-// changedParts names the parts of an asset that are not as we left them. An edit changes its
+// changedParts names the parts of an asset that differ from our last state. An edit changes its
 // metadata, its place, its size, or at least its modification time. A service that keeps no
 // modification time, or is processing an image, hides an edit that changes nothing else; then the
 // content has to be compared.

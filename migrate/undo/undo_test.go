@@ -12,7 +12,8 @@ import (
 	"assetferry/state"
 )
 
-// The decision about every remnant there is, held against rules in words.
+// TestDecideUndo compares the decision about every possible situation with independently written
+// rules.
 func TestDecideUndo(t *testing.T) {
 	back := map[state.Action]state.Action{state.Create: state.Trash, state.Replace: state.Replace,
 		state.UpdateMetadata: state.UpdateMetadata, state.Move: state.Move, state.Trash: state.Create}
@@ -50,7 +51,7 @@ func TestDecideUndo(t *testing.T) {
 	}
 }
 
-// remnants are all that there can be.
+// remnants yields all possible situations.
 func remnants() func(yield func(undoSituation) bool) {
 	return func(yield func(undoSituation) bool) {
 		for _, was := range []state.Action{state.Create, state.Replace, state.UpdateMetadata, state.Move, state.Trash} {

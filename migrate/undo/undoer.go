@@ -29,8 +29,8 @@ type Reverter interface {
 type Undoer struct {
 	collect.Collector
 	Write       Reverter
-	Concurrency int             // how much is asked of the destination at once
-	Wait        time.Duration   // how long to stay where nothing works; see DefaultWait
+	Concurrency int             // maximum number of concurrent requests to the destination
+	Wait        time.Duration   // how long to retry when all requests fail; see DefaultWait
 	RetryPauses []time.Duration // the pauses between tries meanwhile
 	// Stop, once closed, ends the undo in good order: work in progress is finished. Cancelling the
 	// context instead aborts work in progress.
@@ -54,8 +54,8 @@ func (u *Undoer) methods(undo state.Run) []*apply.Bulk {
 	return all
 }
 
-// Apply carries out the plan of an undo. Refused assets are data: they are in the state database,
-// and Apply goes on. Its error says why the whole undo ended early, as that of Applier.Apply does.
+// Apply applies the plan of an undo. A refusal of an asset is recorded and is not an error. An
+// error means that the whole undo ended early, as in Applier.Apply.
 func (u *Undoer) Apply(ctx context.Context, undo state.Run) error {
 	undo, err := u.State.Run(ctx, undo.ID)
 	if err != nil {

@@ -35,7 +35,7 @@ type Planner struct {
 	// Content downloads the content of every asset that would be trashed or replaced, and keeps
 	// assets whose content is not the uploaded one.
 	Content     bool
-	Concurrency int // how much is asked of the destination at once
+	Concurrency int // maximum number of concurrent requests to the destination
 
 	undo, undone state.Run
 	places       *places

@@ -10,7 +10,8 @@ import (
 
 var errOfRest, errOfLoop = errors.New("the rest failed"), errors.New("the disk is full")
 
-// The loop that starts a group's work may fail by itself, or because the group has.
+// TestEndGroup verifies the error of a group whose starting loop fails by itself, or because the
+// group has failed.
 func TestEndGroup(t *testing.T) {
 	for _, tc := range []struct {
 		name      string

@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// What a listing has met as it should be is noted, and what it has met otherwise is for the
-// inventory from then on, also if it is met again.
+// TestMet verifies that an asset which a listing shows as expected is recorded as met, and that one
+// which it shows otherwise is left to the inventory, even if a later page shows it again.
 func TestMet(t *testing.T) {
 	m := newMet()
 	for n, step := range []struct {

@@ -123,7 +123,7 @@ func (c *folderCheck) foldersIn(ctx context.Context, folder string) (map[string]
 	return ids, nil
 }
 
-// path asks for the path of a folder, from the folder up.
+// path returns the path of a folder by requesting its parents.
 func (c *folderCheck) path(ctx context.Context, id string) (string, error) {
 	var names []string
 	for seen := map[string]bool{}; id != "" && !seen[id]; {

@@ -7,11 +7,11 @@ import (
 	"assetferry/sources"
 )
 
-// A RefusedURLError says that contents could not be verified, because their URLs must not be
+// A RefusedURLError means that contents could not be verified, because their URLs must not be
 // requested. That is no difference.
 type RefusedURLError struct {
 	Count int64       // of assets
-	Key   sources.Key // of one of them
+	Key   sources.Key // an example
 	Err   error       // error of that one
 }
 

@@ -30,7 +30,7 @@ import (
 
 // The levels of verification.
 const (
-	LevelListing  = "listing"  // every asset is listed with the name and size that we know
+	LevelListing  = "listing"  // every asset is listed with the expected name and size
 	LevelSample   = "sample"   // and the content of some was downloaded
 	LevelChecksum = "checksum" // and the content of all assets was downloaded
 )
@@ -47,7 +47,7 @@ type Verifier struct {
 	met       *met
 	others    atomic.Bool             // assets were met that are not ours
 	missing   atomic.Int64            // missing assets in a row
-	reported  map[string]bool         // reported ones of these
+	reported  map[string]bool         // those that were reported
 	elsewhere map[string]misplacement // folders by ID
 	refused   *refusedURLs            // of contents
 }
@@ -186,7 +186,7 @@ type met struct {
 
 func newMet() *met { return &met{seed: maphash.MakeSeed(), other: map[uint64]bool{}} }
 
-// add notes an asset and reports whether that is enough. An asset that was listed before with a
+// add records an asset and reports whether that is enough. An asset that was listed before with a
 // difference, for example because it was moved meanwhile, goes into the inventory, which has its
 // latest state.
 func (m *met) add(asset string, asReceived bool) bool {
@@ -201,7 +201,7 @@ func (m *met) add(asset string, asReceived bool) bool {
 	return true
 }
 
-// sort makes what was noted ready for has.
+// sort prepares the recorded assets for has.
 func (m *met) sort() { slices.Sort(m.same) }
 
 func (m *met) has(asset string) bool {
@@ -369,7 +369,7 @@ func (v *Verifier) verifyContent(ctx context.Context, s state.Sighting, found fu
 		return false, context.Cause(ctx)
 	case err != nil && class == retry.Fatal:
 		return false, err
-	case errors.Is(err, assets.ErrRefused): // which says nothing of the content
+	case errors.Is(err, assets.ErrRefused): // this says nothing about the content
 		v.refused.add(s.Receipt.Key, err)
 	case err != nil:
 		found(migrate.Difference{Key: string(s.Receipt.Key), Asset: s.Receipt.Asset, Field: "content", What: "its content cannot be read: " + err.Error()})

@@ -24,7 +24,7 @@ import (
 // Scheme is the scheme of the URLs of such sources.
 const Scheme = "ckbox"
 
-// A Service has the requests of the source; [assets.Client] implements it. All of them only read.
+// A Service makes the requests of the source; [assets.Client] implements it. All of them only read.
 type Service interface {
 	Categories(ctx context.Context) iter.Seq2[assets.Category, error]
 	Folders(ctx context.Context) ([]assets.Folder, error)

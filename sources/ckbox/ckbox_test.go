@@ -46,8 +46,8 @@ func TestSource(t *testing.T) {
 	}, sourcetest.Storable(storable), sourcetest.Many(1200))
 }
 
-// storable leaves out names that no service can have, and those that it can and that no
-// segment of a key can be, which have a test of their own.
+// storable drops names that the service cannot have, and names that it can have but that cannot be
+// a segment of a key. The latter have a test of their own.
 func storable(keys ...sources.Key) bool {
 	for _, k := range keys {
 		for segment := range strings.SplitSeq(string(k), "/") {
@@ -59,7 +59,7 @@ func storable(keys ...sources.Key) bool {
 	return true
 }
 
-// below is what is in a category, as if its assets were in none: everybody has a category.
+// below is a source that hides the category, which every asset has, from its keys.
 type below struct {
 	*ckbox.Source
 	prefix sources.Key
@@ -89,8 +89,8 @@ func keys(tb testing.TB, s sources.Source) (keys []string) {
 	return keys
 }
 
-// Whatever names there are side by side, everything has a key of its own, which stays the
-// same when more comes, and leads to its own content.
+// TestEqualNames verifies that of files with equal names, each has its own key, that the key stays
+// the same when more files are added, and that it opens the right content.
 func TestEqualNames(t *testing.T) {
 	w := newWorkspace("Images", "Images", "A/B", "A_B")
 	one := w.folder(0, "one")
@@ -153,8 +153,8 @@ func TestEqualNames(t *testing.T) {
 	}
 }
 
-// Everything that people gave an asset is told, whether it is asked of the listing or of
-// the reader; and nothing that only this program wrote.
+// TestDescribe verifies that all metadata that people gave an asset is returned, from the listing
+// and from the reader, and none that only this program wrote.
 func TestDescribe(t *testing.T) {
 	w := newWorkspace("Images")
 	w.categories[0].Private = true
@@ -197,7 +197,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// What was described is what was listed, or nothing.
+// TestDescribeOther verifies that a reader returns the metadata of the listed asset, or none.
 func TestDescribeOther(t *testing.T) {
 	w := newWorkspace("Images")
 	id := w.add(0, "", "a", "jpg", []byte("content"))
@@ -217,9 +217,9 @@ func TestDescribeOther(t *testing.T) {
 	}
 }
 
-// A folder that is deleted while it is listed has its assets move up, where they may have
-// been looked for already. That must not pass for a whole listing, nor for a source that is
-// not there.
+// TestFolderDeletedMeanwhile verifies that a listing fails with a temporary error if a folder is
+// deleted meanwhile. The assets of the folder move up, to a folder that may have been listed
+// already, so the listing would be incomplete.
 func TestFolderDeletedMeanwhile(t *testing.T) {
 	w := newWorkspace("Images")
 	folder := w.folder(0, "z")
@@ -237,7 +237,7 @@ func TestFolderDeletedMeanwhile(t *testing.T) {
 	}
 }
 
-// What is read is what was listed, to the byte, or an error says why not.
+// TestWrongContent verifies that Open returns exactly the listed content, or an error.
 func TestWrongContent(t *testing.T) {
 	w := newWorkspace("Images")
 	id := w.add(0, "", "a", "jpg", []byte("content"))
@@ -262,7 +262,7 @@ func TestWrongContent(t *testing.T) {
 	}
 }
 
-// Who asks is told of every container before what is in it, also of empty ones.
+// TestContents verifies that each container is reported before its contents, also if it is empty.
 func TestContents(t *testing.T) {
 	w := newWorkspace("B", "A")
 	w.folder(0, "empty/too")

@@ -56,7 +56,8 @@ func (s *Source) describe(ctx context.Context, o sources.Object, a assets.Asset)
 	return sources.Description{ContentType: a.MIMEType, Fields: fields}, nil
 }
 
-// isMeantOtherwise reports whether the name of a field is not that of a custom attribute.
+// isMeantOtherwise reports whether the name of a field is reserved, so that it is no custom
+// attribute.
 func isMeantOtherwise(name string) bool {
 	switch name {
 	case "description", "alt", "tags", "old_url", "category", "folder", "name", "private":

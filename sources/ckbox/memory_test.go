@@ -39,8 +39,8 @@ func (c crowd) List(context.Context, assets.ListOptions) iter.Seq2[assets.Asset,
 	}
 }
 
-// BenchmarkListing lists a category of 100,000 assets, or of as many as
-// ASSETFERRY_BENCH_ASSETS says, and reports the largest heap that it saw meanwhile.
+// BenchmarkListing lists a category of 100,000 assets, or of ASSETFERRY_BENCH_ASSETS assets, and
+// reports the largest heap during the listing.
 func BenchmarkListing(b *testing.B) {
 	n := 100_000
 	if s := os.Getenv("ASSETFERRY_BENCH_ASSETS"); s != "" {

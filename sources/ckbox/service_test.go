@@ -20,7 +20,7 @@ import (
 	"assetferry/sources/sourcetest"
 )
 
-// client makes a client of the stand-in with tokens of a role.
+// client returns a client of the sandbox service with tokens of a role.
 func client(tb testing.TB, s sandboxtest.Running, role string, readOnly bool) *assets.Client {
 	tb.Helper()
 	minter, err := token.NewMinter(token.NewSecret(string(s.Environment.AccessKey)), token.Claims{Environment: s.Environment.ID, Role: role})
@@ -39,9 +39,9 @@ func upload(tb testing.TB, c *assets.Client, category, folder, name string, cont
 	return a
 }
 
-// At a service the laws hold with the role of a user and a client that cannot write:
-// for assets in categories and folders, public and private ones, and of equal names, however
-// the service lists them.
+// TestService runs the shared source tests against a sandbox service, with the role of a user and a
+// client that cannot write. The assets are in categories and folders, public and private, some of
+// them with equal names, in several listing orders of the service.
 func TestService(t *testing.T) {
 	for _, reading := range sandboxtest.Readings() {
 		t.Run(reading, func(t *testing.T) { testService(t, sandboxtest.Read(t, reading)) })
@@ -51,7 +51,7 @@ func TestService(t *testing.T) {
 func testService(t *testing.T, reading profile.Profile) {
 	var calls atomic.Int64
 	start := time.Now()
-	s := sandboxtest.Run(t, sandbox.Options{Profile: reading, Now: func() time.Time { // no two assets are of equal age
+	s := sandboxtest.Run(t, sandbox.Options{Profile: reading, Now: func() time.Time { // all times differ
 		return start.Add(time.Duration(calls.Add(1)) * time.Millisecond)
 	}})
 	admin := client(t, s, "admin", false)
@@ -79,8 +79,8 @@ func testService(t *testing.T, reading profile.Profile) {
 	must(t, sourcetest.Check(t.Context(), ckbox.New(reader, ckbox.Options{Environment: s.Environment.ID, Workspace: s.Environment.ID}), want...))
 }
 
-// The current revision is read, and the one before is refused as soon as it is not the
-// current one any more.
+// TestRevisions verifies that the current revision is read, and that a previous revision is refused
+// as soon as a new one exists.
 func TestRevisions(t *testing.T) {
 	s := sandboxtest.Run(t, sandbox.Options{})
 	admin := client(t, s, "admin", false)
@@ -110,7 +110,7 @@ func TestRevisions(t *testing.T) {
 	}
 }
 
-// An account without access is told so, with the next step.
+// TestRefused verifies that an account without access gets an error that names the next step.
 func TestRefused(t *testing.T) {
 	s := sandboxtest.Run(t, sandbox.Options{})
 	s.Environment.AccessKey = "another key that is of no use for this one"

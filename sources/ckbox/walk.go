@@ -24,7 +24,7 @@ func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sourc
 	return s.list(ctx, after, func(sources.Key) {})
 }
 
-// Contents is Objects, and calls entered for each category and folder before its objects, with the
+// Contents is Objects, but calls entered for each category and folder before its objects, with the
 // prefix of the keys in it.
 func (s *Source) Contents(ctx context.Context, entered func(prefix sources.Key)) iter.Seq2[sources.Object, error] {
 	return s.list(ctx, "", entered)

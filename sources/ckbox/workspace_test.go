@@ -19,15 +19,14 @@ import (
 	"assetferry/internal/assets"
 )
 
-// A workspace is a service that allows everything that the real one may allow. It lists in
-// an order of its own.
+// A workspace is a service with everything that the real one may allow. It lists in its own order.
 type workspace struct {
 	mu         sync.Mutex
 	categories []assets.Category
 	folders    map[string]assets.Folder
 	assets     map[string]assets.Asset
 	contents   map[string][]byte
-	made       int  // makes IDs and times
+	made       int  // source of IDs and times
 	deleted    bool // the whole workspace
 }
 
@@ -44,7 +43,7 @@ func (w *workspace) next() (id string, at time.Time) {
 	return fmt.Sprintf("id%05d", w.made), time.Date(2026, 1, 1, 0, 0, 0, w.made*1e6, time.UTC)
 }
 
-// folder finds or makes a folder in one of the categories, by its path.
+// folder finds or creates a folder in one of the categories, by path.
 func (w *workspace) folder(category int, path string) string {
 	parent := ""
 	if path == "" {
@@ -71,7 +70,7 @@ func (w *workspace) addFolder(category int, parent, name string) string {
 	return id
 }
 
-// add makes an asset.
+// add creates an asset.
 func (w *workspace) add(category int, folder, name, extension string, content []byte) string {
 	id, at := w.next()
 	w.assets[id] = assets.Asset{ID: id, Name: name, Extension: extension, Size: int64(len(content)), CategoryID: w.categories[category].ID,
@@ -148,7 +147,7 @@ func (w *workspace) Folder(ctx context.Context, id string, _ int) (assets.Folder
 	return f, context.Cause(ctx)
 }
 
-// in returns the folders in a folder, or those at the top, which are in no other.
+// in returns the folders in a folder; parent "" means the top level.
 func (w *workspace) in(_ context.Context, parent string) (in []assets.Folder) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -196,7 +195,7 @@ func (w *workspace) Download(ctx context.Context, url string, offset int64) (io.
 	return io.NopCloser(bytes.NewReader(content[offset:])), int64(len(content)), context.Cause(ctx)
 }
 
-// within yields a list as long as nobody ends it.
+// within yields a list until its context is cancelled.
 func within[T any](ctx context.Context, list []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for _, item := range list {
@@ -214,7 +213,7 @@ func within[T any](ctx context.Context, list []T) iter.Seq2[T, error] {
 	}
 }
 
-// change does something to an asset, which also changes its time.
+// change modifies an asset and its modification time.
 func (w *workspace) change(id string, f func(*assets.Asset)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -17,8 +17,8 @@ import (
 	"assetferry/sources/sourcetest"
 )
 
-// The law, for all of a connector, for a resource type and for a folder, at connectors that
-// are as different as they come.
+// TestSource runs the shared source tests for a whole connector, a resource type and a folder, with
+// connectors of very different behaviour.
 func TestSource(t *testing.T) {
 	for name, knobs := range map[string]ckfindertest.Knobs{
 		"as documented":        {Session: "of the test", Renew: "renewed by Init"},
@@ -44,7 +44,7 @@ func law(t *testing.T, knobs ckfindertest.Knobs, start string) {
 		c := ckfindertest.New(tb, "Images", "Files", "Files!", "Empty")
 		c.Set(knobs)
 		c.Make(prefix)
-		for _, key := range []string{"Files/my lib+%.jpg", "Files/my lib+%!/x", "Images/my lib+%/x"} { // its neighbours
+		for _, key := range []string{"Files/my lib+%.jpg", "Files/my lib+%!/x", "Images/my lib+%/x"} { // the same beginning
 			if !strings.HasPrefix(key, prefix) && start != "" {
 				c.Put(key, []byte("not ours"))
 			}
@@ -73,7 +73,7 @@ func law(t *testing.T, knobs ckfindertest.Knobs, start string) {
 	}, sourcetest.Storable(storable), sourcetest.Many(500))
 }
 
-// storable leaves out what is no name of a file or what JSON has no place for.
+// storable drops keys that cannot be file names or that JSON cannot represent.
 func storable(keys ...sources.Key) bool {
 	for _, k := range keys {
 		if !utf8.ValidString(string(k)) {
@@ -88,7 +88,8 @@ func storable(keys ...sources.Key) bool {
 	return true
 }
 
-// within is what a source has below a prefix, for laws that know nothing of resource types.
+// within is the part of a source below a prefix, for the shared source tests, which know no
+// resource types.
 type within struct {
 	sources.Source
 	prefix sources.Key
@@ -111,7 +112,7 @@ func (w within) Open(ctx context.Context, o sources.Object, offset int64) (io.Re
 	return w.Source.Open(ctx, o, offset)
 }
 
-// newSource opens a connector with what it wants to see.
+// newSource opens a connector with the cookies and headers that it requires.
 func newSource(tb testing.TB, c *ckfindertest.Connector, start string) *ckfinder.Source {
 	tb.Helper()
 	if route := c.Knobs().OwnParameter; route != "" {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// AlwaysLookAgain has a source list folders anew for each file, however long that takes.
+// AlwaysLookAgain makes a source list the folder again for each file, however long that takes.
 func (s *Source) AlwaysLookAgain() { s.lastFolder.slow = math.MaxInt64 }
 
-// GiveUpAfter sets how long a command may take.
+// GiveUpAfter sets the timeout of a command.
 func (s *Source) GiveUpAfter(d time.Duration) { s.timeout = d }

@@ -16,7 +16,7 @@ import (
 	"assetferry/sources/ckfinder/ckfindertest"
 )
 
-// library is a connector with a few files.
+// library returns a connector with a few files.
 func library(t *testing.T) *ckfindertest.Connector {
 	t.Helper()
 	c := ckfindertest.New(t, "Images", "Files")
@@ -26,7 +26,7 @@ func library(t *testing.T) *ckfindertest.Connector {
 	return c
 }
 
-// listLines lists a source as keys, with obstacles behind them.
+// listLines lists a source and returns its keys, obstacles marked as such.
 func listLines(t *testing.T, src sources.Source) ([]string, error) {
 	t.Helper()
 	objects, err := list(t, src)
@@ -41,7 +41,8 @@ func listLines(t *testing.T, src sources.Source) ([]string, error) {
 	return all, err
 }
 
-// What is refused while the session is alive is an obstacle, and the rest is listed.
+// TestObstacles verifies that a refused folder is an obstacle while the session is valid, and that
+// the rest is listed.
 func TestObstacles(t *testing.T) {
 	all := []string{"Files/a.txt", "Images/a.jpg", "Images/a/b.jpg", "Images/a/c/d.jpg", "Images/e/f.jpg", "Images/g.jpg"}
 	without := func(prefix string, instead ...string) []string {
@@ -110,7 +111,7 @@ func TestObstacles(t *testing.T) {
 	}
 }
 
-// instead answers requests that fit in the place of the connector.
+// instead answers requests that match fits; the connector answers the others.
 func instead(fits func(url.Values) bool, answer http.HandlerFunc) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -134,7 +135,7 @@ func command(name string) func(url.Values) bool {
 	return func(q url.Values) bool { return q.Get("command") == name }
 }
 
-// An answer that cannot be one is no empty folder.
+// TestOddAnswers verifies that an invalid answer is an error and does not count as an empty folder.
 func TestOddAnswers(t *testing.T) {
 	for answer, want := range map[string]string{
 		`{"currentFolder":{"path":"/"}}`:                          "files is missing",
@@ -177,8 +178,8 @@ func TestOddResourceTypes(t *testing.T) {
 	}
 }
 
-// A session that ends anywhere in a listing ends it with an error that says what to do, also if
-// what comes then could be the file that is asked for last.
+// TestSessionEnds verifies that a session which ends anywhere in a listing ends the listing with an
+// error that includes a remedy, even if the next answer could be the last requested file.
 func TestSessionEnds(t *testing.T) {
 	for name, knobs := range map[string]ckfindertest.Knobs{
 		"error 500": {}, "a page": {LoginPage: true}, "a redirect": {LoginRedirect: true}, "nothing to be seen": {EmptyWithoutSession: true}, "errors of status 200": {StatusOK: true},
@@ -198,7 +199,7 @@ func TestSessionEnds(t *testing.T) {
 	}
 }
 
-// endSession lists a connector whose session ends at some request.
+// endSession lists a connector whose session ends after a number of requests.
 func endSession(t *testing.T, c *ckfindertest.Connector, knobs ckfindertest.Knobs, requests int) {
 	t.Helper()
 	c.Set(knobs)
@@ -223,7 +224,8 @@ func endSession(t *testing.T, c *ckfindertest.Connector, knobs ckfindertest.Knob
 	}
 }
 
-// A folder that is removed during the listing is gone, and no obstacle.
+// TestFolderVanishes verifies that a folder which is removed during the listing counts as deleted
+// and is no obstacle.
 func TestFolderVanishes(t *testing.T) {
 	c := library(t)
 	c.Wrap(func(next http.Handler) http.Handler {
@@ -240,7 +242,7 @@ func TestFolderVanishes(t *testing.T) {
 	}
 }
 
-// What goes better the next time is tried again.
+// TestListingIsTriedAgain verifies that temporary failures of a listing are retried.
 func TestListingIsTriedAgain(t *testing.T) {
 	c := library(t)
 	var asked atomic.Int64
@@ -280,7 +282,8 @@ func TestListingGoesOnWithoutNeedlessRequests(t *testing.T) {
 	}
 }
 
-// Each refusal has its class, is what callers ask for, and comes with a remedy.
+// TestRefusals verifies the error class of each refusal, that errors.Is finds it, and that it comes
+// with a remedy.
 func TestRefusals(t *testing.T) {
 	type meaning struct {
 		class retry.Class

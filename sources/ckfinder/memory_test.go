@@ -11,7 +11,7 @@ import (
 	"assetferry/internal/outbound/hostiletest"
 )
 
-// Whatever a connector answers, reading it takes at most 32 MB.
+// TestMemoryOfHostileAnswers verifies that reading any answer of a connector takes at most 32 MB.
 func TestMemoryOfHostileAnswers(t *testing.T) {
 	small := outbound.Weight{Object: 160, Value: 8}
 	for name, answer := range map[string]http.HandlerFunc{
@@ -38,7 +38,8 @@ func TestMemoryOfHostileAnswers(t *testing.T) {
 	}
 }
 
-// A listing that trickles ends.
+// TestAnswerThatTrickles verifies that a listing ends with an error if its answer arrives too
+// slowly.
 func TestAnswerThatTrickles(t *testing.T) {
 	c := library(t)
 	c.Wrap(instead(command("GetFiles"), func(w http.ResponseWriter, r *http.Request) {

@@ -18,7 +18,7 @@ import (
 	"assetferry/sources/ckfinder/ckfindertest"
 )
 
-// large is content that repeats late, so that a piece in the wrong place shows.
+// large returns content whose period is long, so that a misplaced part is noticed.
 func large() []byte {
 	b := make([]byte, 3<<20+1)
 	for i := range b {
@@ -77,7 +77,8 @@ func read(ctx context.Context, src sources.Source, o sources.Object, offset int6
 	return io.ReadAll(r)
 }
 
-// Content that is cut off is taken up where it ended, whatever the connector is able to do.
+// TestCutContent verifies that interrupted content is resumed where it ended, with connectors of
+// different abilities.
 func TestCutContent(t *testing.T) {
 	for name, knobs := range map[string]ckfindertest.Knobs{
 		"ranges": {}, "no ranges": {NoRanges: true}, "no lengths": {NoLengths: true}, "no validators": {NoValidators: true}, "neither": {NoValidators: true, NoRanges: true},
@@ -98,7 +99,7 @@ func TestCutContent(t *testing.T) {
 	}
 }
 
-// Content that changes between two connections is never mixed.
+// TestCutAndChanged verifies that content which changes between two connections is never mixed.
 func TestCutAndChanged(t *testing.T) {
 	other := bytes.Repeat([]byte("n"), len(large()))
 	for name, knobs := range map[string]ckfindertest.Knobs{"validators": {}, "no validators": {NoValidators: true}, "last modified": {NoETags: true}} {
@@ -116,7 +117,7 @@ func TestCutAndChanged(t *testing.T) {
 	}
 }
 
-// Content that is cut off again and again ends with the reason.
+// TestCutAgainAndAgain verifies that content which is interrupted repeatedly ends with an error.
 func TestCutAgainAndAgain(t *testing.T) {
 	c := ckfindertest.New(t, "Images")
 	c.Put("Images/a.jpg", large())
@@ -129,7 +130,8 @@ func TestCutAgainAndAgain(t *testing.T) {
 	}
 }
 
-// A page in the place of content is never taken for it, not even if it is as long.
+// TestPageInThePlaceOfContent verifies that an HTML page is never taken for content, even if it has
+// the listed length.
 func TestPageInThePlaceOfContent(t *testing.T) {
 	c := ckfindertest.New(t, "Images")
 	page := []byte("<html>" + strings.Repeat("log in ", 100))
@@ -149,8 +151,8 @@ func TestPageInThePlaceOfContent(t *testing.T) {
 	}
 }
 
-// What could be a page or an error is one of the files as long as the session is alive, and not
-// a picture even then.
+// TestTextsThatLookLikeErrors verifies that content which looks like a page or an error is accepted
+// as a file while the session is valid, but never as an image.
 func TestTextsThatLookLikeErrors(t *testing.T) {
 	c := ckfindertest.New(t, "Images")
 	page, document := []byte("<html>a page"), []byte(`{"error": {"message": "of a file"}}`)
@@ -175,7 +177,7 @@ func TestTextsThatLookLikeErrors(t *testing.T) {
 	}
 }
 
-// A typed answer has another type of content.
+// typed sets another content type on an answer.
 type typed struct {
 	http.ResponseWriter
 	kind string
@@ -188,7 +190,8 @@ func (w typed) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Who may not read any more says so: the item is refused, or all of it.
+// TestOpenAfterTheSession verifies the error after a session has lost its rights: it is about the
+// item, or about the whole source.
 func TestOpenAfterTheSession(t *testing.T) {
 	c := ckfindertest.New(t, "Images")
 	c.Set(ckfindertest.Knobs{Session: "of-the-test"})
@@ -205,8 +208,8 @@ func TestOpenAfterTheSession(t *testing.T) {
 	}
 }
 
-// Where nothing tells versions apart, a file is looked up again, and quickly listed folders
-// are listed anew.
+// TestOpenWithoutValidators verifies that without an ETag or a date, a file is looked up again
+// before it is read, and that folders which are listed fast are listed again.
 func TestOpenWithoutValidators(t *testing.T) {
 	c := ckfindertest.New(t, "Images")
 	c.Set(ckfindertest.Knobs{NoValidators: true})
@@ -228,7 +231,7 @@ func TestOpenWithoutValidators(t *testing.T) {
 	}
 }
 
-// Sizes and times are exact where the connector says them.
+// TestExactSizeAndTime verifies that sizes and times are exact if the connector reports exact ones.
 func TestExactSizeAndTime(t *testing.T) {
 	c := ckfindertest.New(t, "Images")
 	c.Put("Images/a.jpg", make([]byte, 5000))
@@ -259,7 +262,7 @@ func TestDescribe(t *testing.T) {
 			objects, err := list(t, listed)
 			must(t, err)
 			c.Asked()
-			for _, src := range []sources.Catalog{listed, newSource(t, c, "")} { // one that has not listed anything
+			for _, src := range []sources.Catalog{listed, newSource(t, c, "")} { // the second one has not listed anything
 				var last sources.Description
 				for _, o := range objects {
 					last, err = src.Describe(t.Context(), o)

@@ -34,7 +34,8 @@ func TestExcludedEntriesLeaveNoTrace(t *testing.T) {
 	wantListing(t, src, [2]string{"alias/photo", ok}, [2]string{"sandboxes", ok}, [2]string{"state/photo", ok})
 }
 
-// A write-ahead log comes and goes while a listing runs.
+// TestExcludedFileAppearsDuringTheListing verifies that a write-ahead log that appears during a
+// listing is excluded.
 func TestExcludedFileAppearsDuringTheListing(t *testing.T) {
 	tree := newTree(t)
 	tree.write("a", nil)

@@ -70,7 +70,7 @@ func TestDirectoryThatFailsHalfWay(t *testing.T) {
 	}
 }
 
-// A manyNames reader reads as many names as it is large.
+// A manyNames reader reads this number of names.
 type manyNames int
 
 func (n *manyNames) Readdirnames(max int) (names []string, err error) {
@@ -85,9 +85,10 @@ func (n *manyNames) Readdirnames(max int) (names []string, err error) {
 
 func (n *manyNames) Close() error { return nil }
 
-// What a walk holds grows with its largest directory, so it may not be much.
+// TestMemoryForNames verifies that a walk needs little memory for each name, since it holds all
+// names of the largest directory.
 func TestMemoryForNames(t *testing.T) {
-	const n, limit = 100_000, 48 // bytes for each: 24 of the name, 16 that lead to it, and room to grow
+	const n, limit = 100_000, 48 // bytes for each: 24 of the name, 16 for its string header, and room to grow
 	reader := manyNames(n)
 	w := &walk{ctx: t.Context(), read: func(*os.Root) (nameReader, error) { return &reader, nil }}
 	before := heap()
@@ -101,7 +102,7 @@ func TestMemoryForNames(t *testing.T) {
 	runtime.KeepAlive(names)
 }
 
-// heap is how much memory is in use.
+// heap returns the memory in use in bytes.
 func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats

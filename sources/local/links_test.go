@@ -15,7 +15,7 @@ import (
 	"assetferry/sources/sourcetest"
 )
 
-// listing is what a source lists, as a key and an obstacle or "ok".
+// listing returns the listed keys, each with its obstacle or "ok".
 func listing(tb testing.TB, src sources.Source, after sources.Key) [][2]string {
 	tb.Helper()
 	var list [][2]string
@@ -120,7 +120,7 @@ func TestLinksAreFollowed(t *testing.T) {
 	)
 }
 
-// The root may itself be reached through a link.
+// TestRootIsALink verifies that the root may be a symbolic link.
 func TestRootIsALink(t *testing.T) {
 	tree := newTree(t)
 	tree.write("file", nil)
@@ -154,7 +154,8 @@ func TestKeysDoNotLeadOut(t *testing.T) {
 	}
 }
 
-// An object that a link or a directory has replaced is another one.
+// TestReplacedByALink verifies that a listed file which was replaced by a link or a directory is
+// not opened.
 func TestReplacedByALink(t *testing.T) {
 	for name, test := range map[string]struct {
 		replace func(*tree)

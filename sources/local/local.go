@@ -144,7 +144,7 @@ func openDirectory(openRoot func(string) (*os.Root, error), path string) (*os.Ro
 	return openRoot(path + "/.")
 }
 
-// fail makes an error about the source or one of its objects.
+// fail returns an error about the source or one of its objects.
 func (s *Source) fail(op string, key sources.Key, err error) error {
 	return &sources.Error{Op: op, Source: s.root, Key: key, Err: cause(err), Hint: hint(op, err)}
 }

@@ -29,7 +29,7 @@ func (r *ghostReader) Readdirnames(n int) ([]string, error) {
 	return names, err
 }
 
-// ghosts lists names in "dir" that are not there each time that it is read, and counts these.
+// ghosts lists names in "dir" that do not exist, at each read, and counts the reads.
 func ghosts(reads *int, at func(read int) ([]string, error)) func(*os.Root, bool) (nameReader, error) {
 	return func(root *os.Root, top bool) (nameReader, error) {
 		r, err := readDirectory(root)
@@ -45,8 +45,9 @@ func ghosts(reads *int, at func(read int) ([]string, error)) func(*os.Root, bool
 	}
 }
 
-// What a directory goes on listing is not gone, even if nothing is found under that name, and
-// may be a directory. What it lists no more is.
+// TestListedAndNotFound verifies that a name which the directory lists again is not taken for
+// deleted, even if no file is found under it; it may be a directory. A name that the directory no
+// longer lists is deleted.
 func TestListedAndNotFound(t *testing.T) {
 	var (
 		a = sources.Object{Key: "dir/a"}
@@ -59,7 +60,7 @@ func TestListedAndNotFound(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		first, again []string
-		err          error // of reading again
+		err          error // of the second read
 		want         []sources.Object
 		fail         bool
 	}{
@@ -92,8 +93,8 @@ func TestListedAndNotFound(t *testing.T) {
 	}
 }
 
-// A directory is not read again for each of many names: neither where it has none of those that it
-// lists, nor where many are removed.
+// TestManyNotFound verifies that the directory is not read again for each of many names that are
+// not found, be they ghosts or deleted files.
 func TestManyNotFound(t *testing.T) {
 	var many []string
 	for n := range 100 {
@@ -116,7 +117,8 @@ func TestManyNotFound(t *testing.T) {
 	}
 }
 
-// What comes while its directory is read again is listed as what it is.
+// TestNotFoundAndThereAgain verifies that a file which appears while its directory is read again is
+// listed with its type.
 func TestNotFoundAndThereAgain(t *testing.T) {
 	reads := 0
 	var dir string

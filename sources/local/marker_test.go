@@ -36,7 +36,8 @@ func TestMarkedDirectoryIsNoPart(t *testing.T) {
 	}
 }
 
-// Archives and reproducible builds date files by 0, and broken clocks by anything.
+// TestOddTimes verifies unusual file times: archives and reproducible builds set 0, and broken
+// clocks anything.
 func TestOddTimes(t *testing.T) {
 	root := t.TempDir()
 	s, err := New(root, Options{})

@@ -2,5 +2,5 @@
 
 package local
 
-// nonblock is not needed where directories hold no pipes.
+// nonblock is not needed where directories contain no pipes.
 const nonblock = 0

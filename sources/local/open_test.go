@@ -13,8 +13,8 @@ import (
 	"assetferry/sources/local"
 )
 
-// While a file is read it may grow, shrink, or be written to; each of these ends
-// the reading with a reason, also if all bytes came.
+// TestChangesDuringReading verifies that reading a file fails if it grows, shrinks or is written to
+// meanwhile, even if all bytes were read.
 func TestChangesDuringReading(t *testing.T) {
 	for name, change := range map[string]func(*tree){
 		"grows":            func(t *tree) { appendTo(t, "file", "more") },
@@ -48,7 +48,7 @@ func appendTo(t *tree, key, content string) {
 	must(t.tb, errors.Join(err, f.Close()))
 }
 
-// A file that changes between being listed and being opened is not read.
+// TestChangesBeforeReading verifies that a file which changed after the listing is not opened.
 func TestChangesBeforeReading(t *testing.T) {
 	for name, change := range map[string]func(*tree){
 		"grows":           func(t *tree) { appendTo(t, "file", "more") },
@@ -77,13 +77,14 @@ func TestChangesBeforeReading(t *testing.T) {
 	}
 }
 
-// The limit of what can be noticed: content of the same size, and the time put back.
+// TestContentThatChangesInSecret shows the limit of detection: content of the same size, with the
+// time reset.
 func TestContentThatChangesInSecret(t *testing.T) {
 	tree := newTree(t)
 	tree.write("file", []byte("content"))
 	src := tree.source(local.Options{})
 	o := only(t, src)
-	tree.now = tree.now.Add(-time.Second) // so that the next write is of the same time
+	tree.now = tree.now.Add(-time.Second) // so that the next write has the same time
 	tree.write("file", []byte("CONTENT"))
 	r, err := src.Open(t.Context(), o, 0)
 	must(t, err)
@@ -93,7 +94,8 @@ func TestContentThatChangesInSecret(t *testing.T) {
 	}
 }
 
-// A file that another one took the place of is read to its end as it was.
+// TestReplacedDuringReading verifies that a file which is replaced by another one is read to its
+// end unchanged.
 func TestReplacedDuringReading(t *testing.T) {
 	tree := newTree(t)
 	tree.write("file", []byte("content"))

@@ -19,8 +19,7 @@ const (
 	hidden     = string(sources.UnreadableDirectory)
 )
 
-// lockedTree is the tree that the tests below list as somebody who may not read
-// all of it.
+// lockedTree is the tree of the tests below; the user that lists it may not read all of it.
 func lockedTree(t *testing.T, root string) *tree {
 	t.Helper()
 	tree := &tree{tb: t, root: root}
@@ -56,8 +55,7 @@ func whatMayNotBeRead(t *testing.T, root string) {
 		t.Errorf("after the obstacle comes %v", got[0])
 	}
 
-	// What a link leads to may be a file or a directory, so nothing may be
-	// concluded of either.
+	// A link may lead to a file or to a directory, so the listing may assume neither.
 	wantLocked(t, tree.source(local.Options{Symlinks: local.Follow}),
 		[2]string{"a", ok},
 		[2]string{"closed!", ok},
@@ -82,7 +80,7 @@ func whatMayNotBeRead(t *testing.T, root string) {
 	}
 }
 
-// wantLocked is wantListing without reading, which is what fails here.
+// wantLocked is wantListing without reading the files, which is what fails here.
 func wantLocked(t *testing.T, src sources.Source, want ...[2]string) {
 	t.Helper()
 	got := listing(t, src, "")

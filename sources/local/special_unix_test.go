@@ -15,7 +15,8 @@ import (
 	"assetferry/sources/local"
 )
 
-// A pipe that is opened the usual way waits for a writer for good.
+// TestSpecialFilesAreNotOpened verifies that a pipe is not opened: that would wait for a writer
+// forever.
 func TestSpecialFilesAreNotOpened(t *testing.T) {
 	mayNotHang(t)
 	const special = string(sources.Special)
@@ -37,8 +38,8 @@ func TestSpecialFilesAreNotOpened(t *testing.T) {
 	}
 }
 
-// A listed file whose place something else took is not opened, be it a pipe that
-// nobody writes to or a link that leads to one.
+// TestSomethingElseInThePlaceOfAFile verifies that Open fails if another kind of file has replaced
+// the listed one. Opening a pipe would wait for a writer.
 func TestSomethingElseInThePlaceOfAFile(t *testing.T) {
 	mayNotHang(t)
 	for name, put := range map[string]func(*tree){
@@ -79,14 +80,14 @@ func TestPipeInThePlaceOfADirectory(t *testing.T) {
 	}
 }
 
-// mayNotHang ends the test process if a test takes very long, because nothing
-// else gets it out of an open that waits.
+// mayNotHang ends the test process if a test takes very long, because nothing else interrupts a
+// blocked open.
 func mayNotHang(t *testing.T) {
 	timer := time.AfterFunc(time.Minute, func() { panic(t.Name() + " hangs") })
 	t.Cleanup(func() { timer.Stop() })
 }
 
-// listenUnix makes a socket; its name is given in short, as these must be.
+// listenUnix creates a socket. It uses a relative name, because names of sockets must be short.
 func listenUnix(t *testing.T, path string) {
 	t.Helper()
 	t.Chdir(filepath.Dir(path))
@@ -95,8 +96,8 @@ func listenUnix(t *testing.T, path string) {
 	t.Cleanup(func() { l.Close() })
 }
 
-// A name whose bytes are no text is listed and opened as it is, where the file
-// system takes it.
+// TestNamesThatAreNoText verifies that a name which is not valid text is listed and opened
+// unchanged, if the file system accepts it.
 func TestNamesThatAreNoText(t *testing.T) {
 	tree := newTree(t)
 	must(t, os.MkdirAll(tree.root, 0o755))

@@ -17,8 +17,8 @@ import (
 	"assetferry/sources/sourcetest"
 )
 
-// Whatever the tree, the listing is its files in the order of their keys, from
-// any key on.
+// TestRandomTrees verifies that a listing of any tree yields its files in the order of their keys,
+// and that it can start at any key.
 func TestRandomTrees(t *testing.T) {
 	dir := t.TempDir()
 	name := rapid.StringMatching(`[a-c!.0 é-]{1,3}`).Filter(func(s string) bool { return s != "." && s != ".." })
@@ -31,7 +31,7 @@ func TestRandomTrees(t *testing.T) {
 		var want []sources.Key
 		for _, k := range rapid.SliceOfNDistinct(key, 1, 25, rapid.ID).Draw(rt, "keys") {
 			path := filepath.Join(root, filepath.FromSlash(k))
-			// Some keys cannot be: a file is in the way of a directory, or the reverse.
+			// Some keys are impossible: a file has the name of a directory, or the reverse.
 			if os.MkdirAll(filepath.Dir(path), 0o755) == nil && os.WriteFile(path, []byte(k), 0o644) == nil {
 				want = append(want, sources.Key(k))
 			}
@@ -73,7 +73,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// Paths longer than the system takes at once are reached step by step.
+// TestDeepTree verifies that a path longer than the limit of the system is opened step by step.
 func TestDeepTree(t *testing.T) {
 	tree := newTree(t)
 	src := tree.source(local.Options{})
@@ -90,8 +90,8 @@ func TestDeepTree(t *testing.T) {
 	}
 }
 
-// What goes away while the listing runs was not there, what comes may be listed, and
-// what is something else when its turn comes is listed as that.
+// TestChangesDuringTheListing verifies that a file which is deleted before the listing reaches it
+// is not listed, that a new one may be listed, and that a replaced one is listed as what it is now.
 func TestChangesDuringTheListing(t *testing.T) {
 	tree := newTree(t)
 	for _, key := range []string{"a", "b", "c/x", "d", "e/x", "f"} {
@@ -115,7 +115,8 @@ func TestChangesDuringTheListing(t *testing.T) {
 	}
 }
 
-// A root that goes away must not look like a source whose objects are gone.
+// TestRootGoesAwayDuringTheListing verifies that a root which disappears fails the listing: its
+// objects must not look deleted.
 func TestRootGoesAwayDuringTheListing(t *testing.T) {
 	for name, test := range map[string]struct {
 		after func(*tree)

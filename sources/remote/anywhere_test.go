@@ -46,7 +46,7 @@ func TestPrivateNetworksAreRefused(t *testing.T) {
 			t.Errorf("%s is not refused", rawURL)
 		}
 	}
-	// A name is looked at once it was looked up, whatever it looked like.
+	// The IP address is checked after the lookup, whatever the name is.
 	r, err := outbound.Guarded(httptest.NewRequest(http.MethodGet, "http://name.example", nil), outbound.Networks{})
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestHostsOfHeaders(t *testing.T) {
 	}
 }
 
-// The body of a redirect may not end: it is not waited for.
+// TestRedirectWithoutEnd verifies that the body of a redirect is not read to its end.
 func TestRedirectWithoutEnd(t *testing.T) {
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/there" {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A server notes what it is asked with, and answers as it is told.
+// newServer starts a server that records its requests and answers with the given handler.
 func newServer(t *testing.T, answer http.HandlerFunc) *url.URL {
 	t.Helper()
 	s := httptest.NewServer(answer)
@@ -66,7 +66,7 @@ func TestHeadersGoToTheirOriginOnly(t *testing.T) {
 	}
 }
 
-// A session that is renewed replaces the one that was given.
+// TestCookiesAreKept verifies that a renewed session cookie replaces the configured one.
 func TestCookiesAreKept(t *testing.T) {
 	var seen []string
 	ours := newServer(t, func(w http.ResponseWriter, r *http.Request) {
@@ -84,7 +84,7 @@ func TestCookiesAreKept(t *testing.T) {
 	}
 }
 
-// What is no well-formed cookie is sent as it was given.
+// TestOddCookies verifies that a malformed cookie is sent as it was configured.
 func TestOddCookies(t *testing.T) {
 	var seen string
 	ours := newServer(t, func(w http.ResponseWriter, r *http.Request) { seen = r.Header.Get("Cookie") })

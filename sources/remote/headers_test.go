@@ -24,7 +24,8 @@ func TestParseHeaders(t *testing.T) {
 	}
 }
 
-// What is wrong with a header is told by its line, and never repeated.
+// TestParseHeadersRefuses verifies that an error about a header names its line and never contains
+// its text.
 func TestParseHeadersRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                             "there are no headers",

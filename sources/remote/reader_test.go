@@ -24,16 +24,15 @@ var (
 	errReported = errors.New("reported by the source")
 )
 
-// A connection is what one connection brings: a part of the content and how it ends, or why
-// there is none.
+// A connection is the result of one connection: a part of the content and how it ends, or an error.
 type connection struct {
 	refused error
-	until   int   // the content is brought to here
+	until   int   // the end of the part of the content
 	end     error // io.EOF if it is nil
 	stalls  bool  // it never ends
 }
 
-// script is a body that ends as a connection says.
+// script is a body that ends as a connection defines.
 type script struct {
 	io.Reader
 	connection
@@ -57,16 +56,16 @@ func (s *script) Read(p []byte) (int, error) {
 func (s *script) Close() error { return nil }
 
 func TestReader(t *testing.T) {
-	cut := func(n int) []connection { return make([]connection, n) } // brings nothing
+	cut := func(n int) []connection { return make([]connection, n) } // connections without content
 	whole := connection{until: len(alphabet)}
 	for name, test := range map[string]struct {
 		connections []connection
 		change      func(*Content)
 		offset      int64
-		want        string // what is read
+		want        string // the content that is read
 		err         error  // of Read; nil for the end
 		open        error  // of Open
-		asked       string // the offsets of all connections
+		asked       string // the offsets that all connections requested
 	}{
 		"whole":                       {connections: []connection{whole}, want: alphabet, asked: "0"},
 		"from an offset":              {connections: []connection{whole}, offset: 20, want: "uvwxyz", asked: "20"},
@@ -129,7 +128,8 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// Who cancels gets the cause, and not what that did to the connection.
+// TestReaderIsCancelled verifies that a cancelled reader returns the cause of the context, not the
+// resulting connection error.
 func TestReaderIsCancelled(t *testing.T) {
 	for name, until := range map[string]int{"in between": 5, "at the end": 26} {
 		t.Run(name, func(t *testing.T) {

@@ -19,8 +19,8 @@ func (r *recorder) Do(q *http.Request) (*http.Response, error) {
 	return nil, remote.ErrPlain // is not tried again
 }
 
-// TestAddressing names buckets in the host, unless no certificate holds for that, and
-// gives keys as they are.
+// TestAddressing verifies that the bucket is a part of the host name, unless the certificate would
+// not match, and that keys are sent unchanged.
 func TestAddressing(t *testing.T) {
 	const key = "a b+c%20?d#e/../ü//x"
 	for bucket, want := range map[string][2]string{

@@ -14,8 +14,8 @@ import (
 	"assetferry/sources"
 )
 
-// benchObjects is how many objects benchmarks have: 5,000, or as many as
-// ASSETFERRY_BENCH_OBJECTS says.
+// benchObjects returns the number of objects in benchmarks: 5,000, or the value of
+// ASSETFERRY_BENCH_OBJECTS.
 func benchObjects(b *testing.B) int {
 	b.Helper()
 	text := os.Getenv("ASSETFERRY_BENCH_OBJECTS")
@@ -27,8 +27,8 @@ func benchObjects(b *testing.B) int {
 	return n
 }
 
-// BenchmarkList lists a bucket, and then with the SDK alone: the ratio of both times is
-// what the source costs. It also reports the largest heap that it saw.
+// BenchmarkList lists a bucket with the source, and then with the SDK alone, for comparison. It
+// also reports the largest heap.
 func BenchmarkList(b *testing.B) {
 	n := benchObjects(b)
 	bucket := newBucket(b, "")
@@ -113,7 +113,7 @@ func readAll(b *testing.B, r io.ReadCloser, o sources.Object) {
 	}
 }
 
-// bare is the SDK with nothing around it.
+// bare returns a client of the SDK without additions.
 func (b *bucket) bare() *aws.Client {
 	return aws.New(aws.Options{
 		BaseEndpoint: &b.server.URL, UsePathStyle: true, Region: "us-east-1", DisableLogOutputChecksumValidationSkipped: true,

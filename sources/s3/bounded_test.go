@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
-// endless is a body of which nothing comes until it is closed.
+// endless is a body that blocks each read until it is closed.
 type endless struct{ closed chan struct{} }
 
 func (e endless) Read([]byte) (int, error) {
@@ -32,7 +32,8 @@ func (e endless) Close() error {
 	return nil
 }
 
-// Whatever is not content comes to an end, also where the SDK reads it without a deadline.
+// TestErrorWithoutEnd verifies that reading an answer other than content ends, even where the SDK
+// reads it without a deadline.
 func TestErrorWithoutEnd(t *testing.T) {
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 	synctest.Test(t, func(t *testing.T) {
@@ -49,7 +50,8 @@ func TestErrorWithoutEnd(t *testing.T) {
 	})
 }
 
-// The content of an object is of any length, and everything else is not.
+// TestAnswersThatAreBounded verifies that all answers except the content of objects have a maximum
+// size.
 func TestAnswersThatAreBounded(t *testing.T) {
 	const long = 1 << 20
 	for _, tt := range []struct {

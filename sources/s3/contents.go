@@ -33,7 +33,7 @@ const (
 	// mostObjects is more than the ten thousand objects per page of some services. Each takes many
 	// times the memory of its text.
 	mostObjects = 12_000
-	// mostTags is more than the number of XML tags of so many objects.
+	// mostTags is more than the number of XML tags for the maximum number of objects.
 	mostTags = 20 * mostObjects
 )
 
@@ -174,7 +174,7 @@ func (s *scanner) object() (o types.Object, ok bool) {
 			o.ETag = &value
 		case "StorageClass":
 			o.StorageClass = types.ObjectStorageClass(value)
-		case "ChecksumAlgorithm": // AWS has it in most listings
+		case "ChecksumAlgorithm": // in most listings of AWS
 			o.ChecksumAlgorithm = append(o.ChecksumAlgorithm, types.ChecksumAlgorithm(value))
 		case "ChecksumType":
 			o.ChecksumType = types.ChecksumType(value)

@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// What a service encodes comes back as it was, and what it did not encode is not
-// touched, whatever it looks like.
+// FuzzDecodeKey verifies that keys which a service encoded are decoded to the original, and that
+// keys which it did not encode stay unchanged, even if they look encoded.
 func FuzzDecodeKey(f *testing.F) {
 	for _, key := range []string{"a b+c%20.jpg", "%", "%zz", "ü/\x01\n\xff", "", "a%2Fb"} {
 		f.Add(key)
@@ -35,7 +35,7 @@ func FuzzDecodeKey(f *testing.F) {
 	})
 }
 
-// An answering client gives the same text as the answer to everything.
+// An answering client answers every request with the same text.
 type answering []byte
 
 func (a answering) Do(*http.Request) (*http.Response, error) {
@@ -46,7 +46,7 @@ const oneObject = `<Contents><Key>a/b%20c.jpg</Key><LastModified>2026-01-02T03:0
 	`<ChecksumAlgorithm>CRC64NVME</ChecksumAlgorithm><ChecksumType>FULL_OBJECT</ChecksumType>` +
 	`<Size>12</Size><StorageClass>STANDARD</StorageClass></Contents>`
 
-// What is taken out of a listing is what the SDK finds in it.
+// FuzzContents verifies that our reader of listings finds the same as the SDK.
 func FuzzContents(f *testing.F) {
 	const head, tail = `<?xml version="1.0"?><ListBucketResult xmlns="x"><IsTruncated>false</IsTruncated>`, `<KeyCount>1</KeyCount></ListBucketResult>`
 	for _, text := range []string{
@@ -95,7 +95,7 @@ func FuzzContents(f *testing.F) {
 	})
 }
 
-// The usual form is what is taken.
+// TestContentsOfTheUsualForm verifies that our reader accepts the usual form of a listing.
 func TestContentsOfTheUsualForm(t *testing.T) {
 	objects, rest := takeContents([]byte("<r>" + oneObject + "\n" + oneObject + "</r>"))
 	if len(objects) != 2 || *objects[1].Key != "a/b%20c.jpg" || *objects[1].ETag != `"0123"` || string(rest) != "<r></r>" {

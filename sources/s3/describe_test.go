@@ -44,7 +44,7 @@ func tagged(text string, headers ...string) http.HandlerFunc {
 
 const oslo = "<Tag><Key>place</Key><Value>Oslo</Value></Tag>"
 
-// describe opens the thing and asks what is kept with it, then reads it.
+// describe opens an object, returns its metadata, and reads the content.
 func describe(ctx context.Context, src *s3.Source) (d sources.Description, err error) {
 	r, err := src.Open(ctx, thing, 0)
 	if err != nil {
@@ -59,7 +59,7 @@ func describe(ctx context.Context, src *s3.Source) (d sources.Description, err e
 
 func withTags(o *s3.Options) { o.Tags = true }
 
-// Metadata come with the content; tags cost one request, if they are wanted.
+// TestDescribe verifies that metadata takes no request, and that tags take one if they are enabled.
 func TestDescribe(t *testing.T) {
 	b := newBucket(t, "")
 	b.answerWith(describing(tagged(oslo, "X-Amz-Version-Id", "7"), "Content-Type", "image/png", "X-Amz-Version-Id", "7",
@@ -82,7 +82,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// Nothing is kept where nothing was given.
+// TestDescribeNothing verifies that objects without metadata have none.
 func TestDescribeNothing(t *testing.T) {
 	for name, tags := range map[string]http.HandlerFunc{"no tags": tagged(""), "no set of tags": refuse(404, "NoSuchTagSet", "none")} {
 		b := newBucket(t, "")
@@ -101,7 +101,7 @@ func TestEncodedMetadata(t *testing.T) {
 		"=?ISO-8859-1?Q?=C6bo?=":                 "Æbo",
 		"=?nonsense?=":                           "=?nonsense?=",
 		"see =?UTF-8?B?w4Zibw==?=":               "see =?UTF-8?B?w4Zibw==?=",
-		"=?UTF-8?B?/w==?=":                       "=?UTF-8?B?/w==?=", // not UTF-8 at all
+		"=?UTF-8?B?/w==?=":                       "=?UTF-8?B?/w==?=", // not valid UTF-8
 		"=?unheard-of?B?w4Zibw==?=":              "=?unheard-of?B?w4Zibw==?=",
 		"=?UTF-8?B?w4Zibw==?= and =?UTF-8?Q?a?=": "=?UTF-8?B?w4Zibw==?= and =?UTF-8?Q?a?=",
 	} {

@@ -16,7 +16,8 @@ import (
 	"assetferry/sources/s3"
 )
 
-// Each refusal has its class, is what callers ask for, and comes with a remedy.
+// TestRefusals verifies the error class of each refusal, that errors.Is finds it, and that it comes
+// with a remedy.
 func TestRefusals(t *testing.T) {
 	t.Setenv("AWS_MAX_ATTEMPTS", "1")
 	type meaning struct {
@@ -110,7 +111,7 @@ func TestNoCredentials(t *testing.T) {
 	}
 }
 
-// The usual variables are enough.
+// TestCredentialsOfTheEnvironment verifies that the usual environment variables suffice.
 func TestCredentialsOfTheEnvironment(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", accessKey)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", secretKey)
@@ -132,7 +133,8 @@ func TestPrivateBucketReadAnonymously(t *testing.T) {
 	}
 }
 
-// What a service repeats of a request opens nothing.
+// TestSecretsAreStruckOut verifies that secrets of a request do not appear in errors, even if the
+// service repeats them.
 func TestSecretsAreStruckOut(t *testing.T) {
 	b := newBucket(t, "")
 	b.answerWith(func(w http.ResponseWriter, r *http.Request) {
@@ -158,7 +160,8 @@ func TestSecretsAreStruckOut(t *testing.T) {
 	}
 }
 
-// A bucket in another region is found, and then asked there at once.
+// TestRegions verifies that a bucket in another region is found, and that later requests go to that
+// region directly.
 func TestRegions(t *testing.T) {
 	for name, refusal := range map[string]http.HandlerFunc{
 		"301 that says where": refuse(301, "PermanentRedirect", "go there", "X-Amz-Bucket-Region", "eu-north-1"),
@@ -192,7 +195,8 @@ func TestRegions(t *testing.T) {
 	}
 }
 
-// A bad moment passes without anybody noticing; one that lasts is told.
+// TestTriesAgain verifies that a short failure is retried without an error, and that a lasting one
+// is returned.
 func TestTriesAgain(t *testing.T) {
 	b := newBucket(t, "")
 	must(t, b.put("a", []byte("content")))
@@ -221,7 +225,8 @@ func TestTriesAgain(t *testing.T) {
 	}
 }
 
-// It waits as long as it is asked to, unless that is left to a later attempt.
+// TestRetryAfter verifies that a retry waits as long as the service asks, unless that is too long:
+// then the run retries the item later.
 func TestRetryAfter(t *testing.T) {
 	b := newBucket(t, "")
 	b.answerWith(refuse(503, "SlowDown", "slow down", "Retry-After", "600"))
@@ -235,8 +240,8 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// Plain HTTP leaves this machine only where it was allowed to, whoever named the
-// URL.
+// TestPlainHTTP verifies that plain HTTP to other machines is refused unless it is allowed,
+// wherever the URL comes from.
 func TestPlainHTTP(t *testing.T) {
 	proxy := httptest.NewServer(refuse(403, "AccessDenied", "reached"))
 	defer proxy.Close()

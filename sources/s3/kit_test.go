@@ -19,7 +19,7 @@ import (
 	"assetferry/sources/s3"
 )
 
-// A bucket is one at a server in this process, which does as it is told.
+// A bucket is a bucket of a server in this process; its fields control the answers.
 type bucket struct {
 	tb      testing.TB
 	name    string
@@ -29,7 +29,7 @@ type bucket struct {
 
 	mu       sync.Mutex
 	requests []*http.Request
-	wrap     func(http.Handler) http.Handler // around the server
+	wrap     func(http.Handler) http.Handler // wraps the server
 }
 
 func newBucket(tb testing.TB, prefix string) *bucket {
@@ -52,7 +52,7 @@ func newBucket(tb testing.TB, prefix string) *bucket {
 	return b
 }
 
-// answer has something put around the server from now on.
+// answer wraps the server from now on.
 func (b *bucket) answer(wrap func(http.Handler) http.Handler) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -64,7 +64,7 @@ func (b *bucket) answerWith(f http.HandlerFunc) {
 	b.answer(func(http.Handler) http.Handler { return f })
 }
 
-// asked returns the requests since the last time.
+// asked returns the requests since the last call.
 func (b *bucket) asked() []*http.Request {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -83,7 +83,7 @@ func (b *bucket) remove(key sources.Key) error {
 	return err
 }
 
-// The credentials of the tests; nobody checks them here.
+// These are the credentials of the tests; the server does not check them.
 const accessKey, secretKey, sessionToken = "AKIATESTTESTTESTTEST", "secret+of/the=tests", "session+of/the=tests"
 
 func staticCredentials() credentials.StaticCredentialsProvider {
@@ -155,7 +155,7 @@ type restore struct {
 	RestoreExpiryDate   string `xml:",omitempty"`
 }
 
-// entries makes an entry of ten bytes for each key.
+// entries returns an entry of ten bytes for each key.
 func entries(keys ...string) (made []entry) {
 	size := int64(10)
 	for _, k := range keys {
@@ -175,7 +175,7 @@ func pages(made ...page) http.HandlerFunc {
 	}
 }
 
-// encoding makes a server do what AWS does when it is asked for EncodingType=url.
+// encoding makes a server encode keys like AWS if the request has EncodingType=url.
 func encoding(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("encoding-type") != "url" {
@@ -200,7 +200,7 @@ func encoding(next http.Handler) http.Handler {
 	})
 }
 
-// refuse answers everything with an error.
+// refuse answers each request with an error.
 func refuse(status int, code, message string, headers ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		for i := 0; i < len(headers); i += 2 {
@@ -215,7 +215,7 @@ func refuse(status int, code, message string, headers ...string) http.HandlerFun
 	}
 }
 
-// keepVersions makes the bucket a versioned one.
+// keepVersions enables versioning of the bucket.
 func (b *bucket) keepVersions() {
 	b.tb.Helper()
 	must(b.tb, b.backend.SetVersioningConfiguration(b.name, gofakes3.VersioningConfiguration{Status: gofakes3.VersioningEnabled}))

@@ -16,7 +16,7 @@ import (
 	"assetferry/sources/s3"
 )
 
-// A listing that cannot be trusted ends with an error, and never quietly.
+// TestListingsThatCannotBeTrusted verifies that an untrustworthy listing ends with an error.
 func TestListingsThatCannotBeTrusted(t *testing.T) {
 	t.Setenv("AWS_MAX_ATTEMPTS", "1")
 	text := func(s string) http.HandlerFunc {
@@ -61,7 +61,7 @@ func TestListingsThatCannotBeTrusted(t *testing.T) {
 	}
 }
 
-// A thousand empty pages are not taken for the way to an end.
+// TestEmptyPages verifies that a listing ends with an error after too many empty pages.
 func TestEmptyPages(t *testing.T) {
 	b := newBucket(t, "")
 	asked := 0
@@ -121,7 +121,8 @@ func TestListing(t *testing.T) {
 	}
 }
 
-// A service that does not know StartAfter lists all, and only the rest is taken.
+// TestStartAfterThatIsIgnored verifies the listing of a service that ignores StartAfter: earlier
+// keys are skipped.
 func TestStartAfterThatIsIgnored(t *testing.T) {
 	b := newBucket(t, "p/")
 	b.answerWith(pages(page{Contents: entries("p/a", "p/b", "p/c")}))
@@ -138,7 +139,7 @@ func TestStartAfterThatIsIgnored(t *testing.T) {
 	}
 }
 
-// A mistyped prefix is not an empty library.
+// TestPrefixThatIsNotThere verifies that a mistyped prefix is an error and not an empty library.
 func TestPrefixThatIsNotThere(t *testing.T) {
 	b := newBucket(t, "p/")
 	b.prefix = ""
@@ -155,7 +156,7 @@ func TestPrefixThatIsNotThere(t *testing.T) {
 	}
 }
 
-// Only current versions are listed, and what was deleted is not.
+// TestVersionedBucket verifies that only current versions are listed, and no deleted objects.
 func TestVersionedBucket(t *testing.T) {
 	b := newBucket(t, "")
 	b.keepVersions()
@@ -169,7 +170,8 @@ func TestVersionedBucket(t *testing.T) {
 	}
 }
 
-// Whoever pays says so with each request, and who has no name signs none.
+// TestHowRequestsAreMade verifies that each request says who pays if the requester does, and that
+// requests without credentials are not signed.
 func TestHowRequestsAreMade(t *testing.T) {
 	b := newBucket(t, "")
 	must(t, b.put("a", []byte("content")))
@@ -202,7 +204,7 @@ func TestHowRequestsAreMade(t *testing.T) {
 	}
 }
 
-// A page that does not come to its end is not kept in memory.
+// TestALargePage verifies that a page without an end is not kept in memory.
 func TestALargePage(t *testing.T) {
 	b := newBucket(t, "")
 	var sent atomic.Int64

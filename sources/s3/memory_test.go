@@ -10,7 +10,7 @@ import (
 	"assetferry/sources/s3"
 )
 
-// Whatever a service of S3 answers to a listing, reading it takes at most 32 MB.
+// TestMemoryOfHostileAnswers verifies that reading any answer to a listing takes at most 32 MB.
 func TestMemoryOfHostileAnswers(t *testing.T) {
 	t.Setenv("AWS_MAX_ATTEMPTS", "1")
 	const head = `<ListBucketResult><Name>b</Name><IsTruncated>false</IsTruncated>`
@@ -46,7 +46,8 @@ func TestMemoryOfHostileAnswers(t *testing.T) {
 	}
 }
 
-// Neither does what it answers to a request for content or for tags, be it an error.
+// TestMemoryOfOtherHostileAnswers verifies the same of answers to requests for content and for
+// tags, including errors.
 func TestMemoryOfOtherHostileAnswers(t *testing.T) {
 	t.Setenv("AWS_MAX_ATTEMPTS", "1")
 	refused := func(next http.HandlerFunc) http.HandlerFunc {

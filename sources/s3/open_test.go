@@ -17,7 +17,7 @@ import (
 	"assetferry/sources"
 )
 
-// noise is content in which a piece at the wrong place shows.
+// noise returns content in which a misplaced part is noticed.
 func noise(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -26,7 +26,7 @@ func noise(n int) []byte {
 	return b
 }
 
-// cutting breaks each answer to a GetObject off after so many bytes.
+// cutting interrupts each answer to a GetObject after a number of bytes.
 func cutting(after int) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -71,7 +71,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// Where a connection breaks off again and again with nothing gained, it ends.
+// TestResumeIsBounded verifies that reading fails after several connections without progress.
 func TestResumeIsBounded(t *testing.T) {
 	for _, after := range []int{0, 1, 1000} {
 		b := newBucket(t, "")
@@ -128,7 +128,8 @@ func TestResumeOfWhatChanged(t *testing.T) {
 	}
 }
 
-// Where the bucket keeps versions, the one that was begun is read to its end.
+// TestResumeOfAnOldVersion verifies that in a bucket with versioning, the version that was opened
+// is read to its end.
 func TestResumeOfAnOldVersion(t *testing.T) {
 	b := newBucket(t, "")
 	b.keepVersions()
@@ -147,7 +148,8 @@ func TestResumeOfAnOldVersion(t *testing.T) {
 	}
 }
 
-// Versions have a permission of their own; without it the ETag has to do.
+// TestResumeWithoutPermissionForVersions verifies that the ETag is used if the credentials may not
+// read versions, which need a permission of their own.
 func TestResumeWithoutPermissionForVersions(t *testing.T) {
 	b := newBucket(t, "")
 	b.keepVersions()
@@ -169,7 +171,8 @@ func TestResumeWithoutPermissionForVersions(t *testing.T) {
 	}
 }
 
-// What does not fit the listed object is never taken for it.
+// TestAnswersThatDoNotFit verifies that an answer which does not match the listed object is
+// refused.
 func TestAnswersThatDoNotFit(t *testing.T) {
 	t.Setenv("AWS_MAX_ATTEMPTS", "1")
 	send := func(tag, length string, headers ...string) http.HandlerFunc {
@@ -181,7 +184,7 @@ func TestAnswersThatDoNotFit(t *testing.T) {
 			for i := 0; i < len(headers); i += 2 {
 				w.Header().Set(headers[i], headers[i+1])
 			}
-			if length == "" { // without one
+			if length == "" { // no length
 				http.NewResponseController(w).Flush()
 			}
 			body := "0123456789012345"

@@ -2,9 +2,9 @@
 // S3-compatible service. Keys are relative to the prefix.
 //
 // Requests name the listed ETag, so the listed version is read. An ETag is an opaque version tag,
-// not a checksum. Objects of one size and ETag that were not stored in parts are identical;
-// different ETags prove nothing. The SDK retries requests, and the reader here resumes interrupted
-// bodies. There are no other retries.
+// not a checksum. Objects of one size and ETag that were not stored in parts are identical; objects
+// with different ETags may be identical, too. The SDK retries requests, and the reader here resumes
+// interrupted bodies. There are no other retries.
 package s3
 
 import (
@@ -27,7 +27,8 @@ type Options struct {
 	// Endpoint is the base URL of a service other than AWS, such as
 	// https://minio.example.com. If it is "", the environment and the profile decide.
 	Endpoint string
-	// Credentials is nil for those of the environment, the profile or the machine.
+	// Credentials are the credentials; nil means those of the environment, the profile or the
+	// machine.
 	Credentials aws.CredentialsProvider
 	// Anonymous makes unsigned requests, for public buckets.
 	Anonymous bool

@@ -10,8 +10,8 @@ import (
 	"assetferry/sources/sourcetest"
 )
 
-// The law, with and without a prefix, at a server that lists keys as they are and at
-// one that encodes them as it is asked to.
+// TestSource runs the shared source tests with and without a prefix, with a server that lists keys
+// unchanged and one that encodes them on request.
 func TestSource(t *testing.T) {
 	for name, test := range map[string]struct {
 		prefix string
@@ -24,7 +24,7 @@ func TestSource(t *testing.T) {
 			sourcetest.Run(t, func(tb testing.TB, files []sourcetest.File) sourcetest.Fixture {
 				b := newBucket(tb, test.prefix)
 				b.answer(test.wrap)
-				if b.prefix != "" { // and its neighbours
+				if b.prefix != "" { // keys next to it
 					must(tb, b.put("", nil))
 					other := &bucket{name: b.name, backend: b.backend}
 					for _, key := range []sources.Key{"my lib+%", "my lib+%.jpg", "my lib", "my lib+%0/x", "z"} {
@@ -47,8 +47,7 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// storable leaves out what the server cannot keep: XML has no place for it, and it
-// sends it as XML.
+// storable drops keys that the server cannot return, because XML cannot represent them.
 func storable(keys ...sources.Key) bool {
 	for _, k := range keys {
 		if !utf8.ValidString(string(k)) || strings.ContainsFunc(string(k), func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\n\r", r) }) {

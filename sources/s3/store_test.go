@@ -25,7 +25,8 @@ func (b *bucket) store() s3.Store {
 	return s
 }
 
-// What is written is what is read, whatever its size and name; and it is an object.
+// TestStore verifies that stored content is read unchanged, whatever its size and name, and that it
+// is stored as one object.
 func TestStore(t *testing.T) {
 	b := newBucket(t, "backup/")
 	s := b.store()
@@ -34,7 +35,7 @@ func TestStore(t *testing.T) {
 	}
 	for name, size := range map[string]int{"a/empty.txt": 0, "a/small %2F ü.txt": 3, "part.bin": 8 << 20, "parts.bin": 20<<20 + 1} {
 		content := bytes.Repeat([]byte("0123456789abcdef!"), size/17+1)[:size]
-		for range 2 { // also in the place of itself
+		for range 2 { // twice: also where the object exists
 			must(t, s.Write(t.Context(), name, "text/plain", int64(size), iotest.HalfReader(bytes.NewReader(content))))
 		}
 		n, err := s.Size(t.Context(), name)
@@ -62,8 +63,8 @@ func TestStore(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// Where content is not as it was said to be, nothing comes into being, and nothing stays of
-// what was sent.
+// TestStoreRefusesOtherContent verifies that no object is created if the content does not match its
+// size or checksum, and that no parts are kept.
 func TestStoreRefusesOtherContent(t *testing.T) {
 	errUnhealthy := errors.New("sick")
 	for name, c := range map[string]struct {
@@ -108,8 +109,8 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// A part that is refused for a while is sent again; one that is refused for good is told
-// with where it was to go.
+// TestStoreFailures verifies that a part is sent again after a temporary failure, and that the
+// error of a lasting one names the object.
 func TestStoreFailures(t *testing.T) {
 	b := newBucket(t, "backup/")
 	s := b.store()

@@ -36,7 +36,7 @@ func answer(status int, body io.ReadCloser, headers ...string) *http.Response {
 	return r
 }
 
-// A standing body gives what it has and then nothing, for as long as it is wanted.
+// A standing body returns its content and then blocks until it is closed.
 type standing struct {
 	io.Reader
 	ctx context.Context
@@ -52,7 +52,7 @@ func (s standing) Read(p []byte) (int, error) {
 
 func (standing) Close() error { return nil }
 
-// A body that stands still is taken up on another connection.
+// TestStall verifies that a body that stalls is resumed on another connection.
 func TestStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		content := []byte("0123456789")
@@ -79,14 +79,14 @@ func TestStall(t *testing.T) {
 		if want := []string{"", "bytes=5-"}; strings.Join(ranges, ",") != strings.Join(want, ",") {
 			t.Errorf("asked for %q", ranges)
 		}
-		time.Sleep(2 * remote.StallTimeout) // whoever reads may take his time
+		time.Sleep(2 * remote.StallTimeout) // a slow caller is no stalled connection
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
-// So does a listing end that stands still.
+// TestListingThatStandsStill verifies that a listing that stalls ends.
 func TestListingThatStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := sourceOf(func(r *http.Request) *http.Response {
@@ -103,7 +103,7 @@ func TestListingThatStandsStill(t *testing.T) {
 	})
 }
 
-// The tries of a request wait for as long as the service asks, and are few.
+// TestTries verifies that retries wait as long as the service asks, and that there are few.
 func TestTries(t *testing.T) {
 	for after, want := range map[string]struct {
 		requests        int
@@ -129,7 +129,7 @@ func TestTries(t *testing.T) {
 	}
 }
 
-// Whoever is not interested any more is told why, at once.
+// TestCancelWhileItWaits verifies that a cancelled caller gets the cause at once.
 func TestCancelWhileItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cause := errors.New("enough")
@@ -146,7 +146,8 @@ func TestCancelWhileItWaits(t *testing.T) {
 	})
 }
 
-// What the service has a checksum of is compared with it, and not taken up at its end.
+// TestChecksum verifies that content is compared with the checksum of the service, and that a
+// mismatch at the end of the body does not resume it.
 func TestChecksum(t *testing.T) {
 	for sum, want := range map[string]string{"DUoRhQ==": "", "AAAAAA==": "checksum"} {
 		src := sourceOf(func(r *http.Request) *http.Response {

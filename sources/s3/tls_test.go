@@ -15,7 +15,8 @@ import (
 	"assetferry/sources/s3"
 )
 
-// A private authority is trusted where it was named, and asked for where not.
+// TestPrivateAuthority verifies that a private certificate authority is trusted if it is
+// configured, and that the error suggests it otherwise.
 func TestPrivateAuthority(t *testing.T) {
 	b := newBucket(t, "")
 	must(t, b.put("a", []byte("content")))

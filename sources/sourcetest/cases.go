@@ -13,7 +13,7 @@ import (
 	"assetferry/sources"
 )
 
-// contentCases are the cases that need known content or a change of it.
+// contentCases returns the cases that need known content, or change it.
 func contentCases() []testCase {
 	return []testCase{
 		{"lists an empty source", listsNothing},

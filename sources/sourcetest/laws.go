@@ -16,7 +16,7 @@ import (
 	"assetferry/sources"
 )
 
-// A law holds for any source with any objects.
+// A law is a property of all sources, with any objects.
 type law struct {
 	name  string
 	check func(context.Context, Fixture) error

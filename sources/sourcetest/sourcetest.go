@@ -84,7 +84,7 @@ func (s suite) on(tb testing.TB) suite {
 	return s
 }
 
-// fixture returns a source with those of the files that the adapter can store.
+// fixture returns a source with the files that the adapter can store.
 func (s suite) fixture(files []File) (Fixture, []File) {
 	if !s.storable(keysOf(files)...) {
 		var keys []sources.Key

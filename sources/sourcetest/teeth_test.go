@@ -41,7 +41,7 @@ func TestTeeth(t *testing.T) {
 	}
 }
 
-// TestEveryCaseHasTeeth makes sure that no case passes whatever a source does.
+// TestEveryCaseHasTeeth verifies that for each case there is a broken source that fails it.
 func TestEveryCaseHasTeeth(t *testing.T) {
 	var broken []string
 	for _, b := range breaches() {
@@ -92,7 +92,8 @@ func TestFixturesHoldOnlyWhatIsStorable(t *testing.T) {
 	}
 }
 
-// A case that cannot run is neither passed nor failed.
+// TestCasesThatNeedChangesSayThatTheyCannotRun verifies that a case that cannot run is skipped, and
+// neither passes nor fails.
 func TestCasesThatNeedChangesSayThatTheyCannotRun(t *testing.T) {
 	s := newSuite(func(_ testing.TB, files []File) Fixture {
 		return Fixture{Source: newFixture(files, func(*double) {}).Source}
@@ -442,7 +443,7 @@ func unsorted(src *memory.Source) objectsFunc {
 	})
 }
 
-// A liveReader reads what is stored at each moment.
+// A liveReader reads the content that is stored at each moment.
 type liveReader struct {
 	src    *memory.Source
 	key    sources.Key

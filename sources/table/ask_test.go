@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A refusal without the end of its text does not block a request.
+// TestDropDoesNotWait verifies that a refusal whose body does not end does not block a request.
 func TestDropDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()

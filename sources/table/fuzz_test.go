@@ -10,8 +10,8 @@ import (
 	"assetferry/internal/tabular"
 )
 
-// Whatever a table says, a row is a mistake or an object with a key, whose content is in a
-// file below the root or at a URL of the web that holds no password.
+// FuzzRow verifies that each row of any table is an error or an object with a key. Its content is
+// in a file below the root, or at an HTTP URL without a password.
 func FuzzRow(f *testing.F) {
 	for _, seed := range []string{
 		"key,url,size\na,https://x.example/a.jpg,1\n", "path,folder,name\n../../a,b/,c\n", "url,sha1\n//x/a%2f..?X-Amz-Signature=1#f,md5:zz\n",

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// indexOf sorts records in pieces of so many bytes.
+// indexOf returns an index that sorts records in parts of at most a number of bytes.
 func indexOf(tb testing.TB, most int, records []record) *index {
 	tb.Helper()
 	s := &sorter{most: most}
@@ -80,7 +80,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// A million keys must not take more memory than a few of them.
+// TestAMillionKeysTakeLittleMemory verifies that a million keys take no more memory than a few.
 func TestAMillionKeysTakeLittleMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a while")
@@ -114,7 +114,7 @@ func TestAMillionKeysTakeLittleMemory(t *testing.T) {
 	}
 }
 
-// memory is how much memory is in use; after another test it may become less.
+// memory returns the memory in use in bytes; after another test it may decrease.
 func memory() int64 {
 	var m runtime.MemStats
 	runtime.GC()

@@ -67,7 +67,7 @@ func (m *manager) serve(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(c.bytes))
 }
 
-// put stores a content and gives its URL.
+// put stores a content and returns its URL.
 func (m *manager) put(name string, b []byte) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -76,14 +76,14 @@ func (m *manager) put(name string, b []byte) string {
 	return m.server.URL + (&url.URL{Path: path}).EscapedPath()
 }
 
-// answer has something put around the server from now on.
+// answer wraps the server from now on.
 func (m *manager) answer(wrap func(http.Handler) http.Handler) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.wrap = wrap
 }
 
-// asked returns the requests since the last time.
+// asked returns the requests since the last call.
 func (m *manager) asked() []*http.Request {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,7 +99,7 @@ func (m *manager) write(text string) {
 	must(m.tb, os.Rename(m.table+".new", m.table))
 }
 
-// export writes a table of columns and rows, in the form that its name says.
+// export writes a table of columns and rows, in the format of its extension.
 func (m *manager) export(columns []string, rows ...[]string) {
 	m.tb.Helper()
 	var b bytes.Buffer

@@ -13,8 +13,8 @@ import (
 	"assetferry/sources/sourcetest"
 )
 
-// TestLaw holds tables of each form to the law: those that say all that a listing needs,
-// those that leave sizes to the server, and those whose contents are files.
+// TestLaw runs the shared source tests for tables of each format: with all values, with sizes that
+// the server provides, and with files as contents.
 func TestLaw(t *testing.T) {
 	for _, name := range []string{"t.csv", "t.jsonl"} {
 		for _, columns := range [][]string{{"key", "url", "size", "modified", "title"}, {"key", "url"}, {"key", "path", "title"}} {
@@ -32,7 +32,7 @@ func storable(keys ...sources.Key) bool {
 	return !slices.ContainsFunc(keys, func(k sources.Key) bool { return !utf8.ValidString(string(k)) })
 }
 
-// lawful is a table in which each row has what its columns ask for.
+// lawful returns a table whose rows have the values for its columns.
 func lawful(tb testing.TB, name string, columns []string, files []sourcetest.File) sourcetest.Fixture {
 	m := newManager(tb, name)
 	rows := map[sources.Key][]string{}

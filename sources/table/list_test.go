@@ -17,7 +17,7 @@ import (
 	"assetferry/sources/table"
 )
 
-// keys are made of what a table has.
+// TestKeys verifies how keys are formed from the columns of a table.
 func TestKeys(t *testing.T) {
 	for _, test := range []struct{ columns, row, want string }{
 		{"key,url", "a/b.jpg,https://x.example/1", "a/b.jpg"},
@@ -111,7 +111,8 @@ func TestParseColumnsRefuses(t *testing.T) {
 	}
 }
 
-// What makes a table useless is told before anything is listed, by line and column.
+// TestTablesThatAreRefused verifies that an error which makes a table useless is returned before
+// the listing starts, with line and column.
 func TestTablesThatAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                     "t.csv:1:1: the table is empty",
@@ -140,7 +141,8 @@ func TestTablesThatAreRefused(t *testing.T) {
 	}
 }
 
-// What is wrong with a row concerns its object, and the rest is listed.
+// TestRowsThatCannotBeTaken verifies that an error in a row concerns only its object, and that the
+// rest is listed.
 func TestRowsThatCannotBeTaken(t *testing.T) {
 	m := newManager(t, "t.csv")
 	dir := filepath.Dir(m.table)
@@ -180,7 +182,8 @@ func TestRowsThatCannotBeTaken(t *testing.T) {
 	}
 }
 
-// Sizes that the table does not say are asked for, however a server says them.
+// TestSizesAreAskedFor verifies that sizes which the table lacks are requested, in each form that a
+// server may use.
 func TestSizesAreAskedFor(t *testing.T) {
 	get := func(w http.ResponseWriter, r *http.Request, next http.Handler, status int) {
 		if r.Method == http.MethodHead {
@@ -247,8 +250,8 @@ func TestSizesAreAskedFor(t *testing.T) {
 	}
 }
 
-// Where servers do not answer at all, nothing is learnt of the objects, and the listing
-// says so.
+// TestUnhealthyServersEndAListing verifies that a listing ends with an error if servers do not
+// answer at all, because objects cannot be checked then.
 func TestUnhealthyServersEndAListing(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer http.HandlerFunc

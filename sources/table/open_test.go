@@ -33,7 +33,7 @@ func read(tb testing.TB, s sources.Source, o sources.Object, offset int64) ([]by
 	return io.ReadAll(r)
 }
 
-// bytesOf is content that repeats late.
+// bytesOf returns content with a long period.
 func bytesOf(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -42,7 +42,7 @@ func bytesOf(n int) []byte {
 	return b
 }
 
-// cutting breaks off each answer to GET after so many bytes.
+// cutting interrupts each answer to GET after a number of bytes.
 func cutting(after int, ranges bool) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -100,7 +100,8 @@ func TestABodyThatDoesNotComeToItsEnd(t *testing.T) {
 	}
 }
 
-// A version that comes in between is never mixed with the one that was begun.
+// TestAVersionThatComesInBetween verifies that content which changes between two connections is
+// never mixed.
 func TestAVersionThatComesInBetween(t *testing.T) {
 	for _, columns := range [][]string{{"url"}, {"url", "size"}} {
 		m := newManager(t, "t.csv")
@@ -196,7 +197,7 @@ func TestMoreThanIsListed(t *testing.T) {
 	m.export([]string{"url", "size"}, []string{m.put("a.jpg", []byte("x")), "12"})
 	m.answer(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.(http.Flusher).Flush() // so that no length is said
+			w.(http.Flusher).Flush() // so that there is no Content-Length
 			io.WriteString(w, "thirteen byte")
 		})
 	})
@@ -223,7 +224,7 @@ func TestChecksumsAreCompared(t *testing.T) {
 		if _, err := read(t, s, o, 0); test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: got %v", test.checksum, err)
 		}
-		if got, err := read(t, s, o, 3); err != nil || string(got) != "tent" { // a part has none
+		if got, err := read(t, s, o, 3); err != nil || string(got) != "tent" { // a range has no checksum
 			t.Errorf("%s: got %q, %v", test.checksum, got, err)
 		}
 	}
@@ -272,7 +273,7 @@ func TestHeadersGoToOneHost(t *testing.T) {
 	}
 }
 
-// What a server repeats of what opens it is not told.
+// TestErrorsHoldNoSecrets verifies that errors do not contain credentials that a server repeats.
 func TestErrorsHoldNoSecrets(t *testing.T) {
 	headers, err := remote.ParseHeaders("Authorization: Bearer hush-hush")
 	must(t, err)
@@ -314,8 +315,8 @@ func TestATableThatIsTakenAwayWhileItIsRead(t *testing.T) {
 	}
 }
 
-// A document of JSON is no picture, whatever the status says. What is JSON arrives, and so does a
-// picture of which a server says that it is.
+// TestDocumentInThePlaceOfContent verifies that a JSON document is not accepted as an image,
+// whatever the status is. A JSON file is accepted, and so is an image that has the right type.
 func TestDocumentInThePlaceOfContent(t *testing.T) {
 	m := newManager(t, "t.csv")
 	contents := map[string]string{"a.jpg": ` {"error": "no such asset"}`, "b.json": `{"error": "of a file"}`, "c.mp4": "[]", "d.png": "no JSON", "e": "{}"}
@@ -345,7 +346,7 @@ func TestDocumentInThePlaceOfContent(t *testing.T) {
 	}
 }
 
-// A typed answer is JSON by what it says.
+// typed sets the content type of an answer to JSON.
 type typed struct{ http.ResponseWriter }
 
 func (w typed) WriteHeader(status int) {

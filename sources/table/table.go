@@ -67,7 +67,8 @@ type Source struct {
 	closed  bool
 }
 
-// New opens a table. Mistakes in it are a *rows.Mistakes. It makes no request.
+// New opens a table. Its error is a *tabular.Mistakes if the table has mistakes. It makes no
+// request.
 func New(ctx context.Context, path string, o Options) (*Source, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -96,7 +97,7 @@ func New(ctx context.Context, path string, o Options) (*Source, error) {
 // A HostsError means that the table has several hosts, and Options.Hosts does not select those that
 // get the headers.
 type HostsError struct {
-	Hosts []string // some of them
+	Hosts []string // some of the hosts
 	More  bool     // there are more hosts
 }
 
@@ -178,7 +179,7 @@ func (s *Source) open(ctx context.Context) (*snapshot, error) {
 	return n, nil
 }
 
-// read makes the index of all rows.
+// read creates the index of all rows.
 func (n *snapshot) read(ctx context.Context) (err error) {
 	wrong := n.file.Mistakes()
 	if names := n.file.Columns(); names != nil {

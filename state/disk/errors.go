@@ -1,5 +1,6 @@
-// Package disk has what a state database is on the disk: the names of its files, how they are made so
-// that they outlast a power cut, and the errors of the disk, by what a person can do about them.
+// Package disk contains the parts of a state database that concern the disk: the names of its
+// files, how to create them so that they survive a power cut, and disk errors by the possible
+// remedy.
 package disk
 
 import (
@@ -19,17 +20,16 @@ var (
 	ErrDamaged    = errors.New("the state database is damaged")
 	ErrDisk       = errors.New("the disk of the state database reports an error")
 
-	// ErrEmptied is an ErrDamaged: something cut the file to nothing.
+	// ErrEmptied is an ErrDamaged: something truncated the file to 0 bytes.
 	ErrEmptied = fmt.Errorf("%w: it was cut to 0 bytes", ErrDamaged)
 
-	// An ErrDamaged may have one of these reasons: pages are not as they were written, or their
-	// checksums are not.
+	// An ErrDamaged may wrap one of these reasons: pages have changed, or their checksums have.
 	ErrChangedPages = errors.New("the disk may have changed a bit, or another program, such as sqlite3, wrote to it or opened it after a run was killed")
 	ErrBadSums      = errors.New("the stored checksums of its pages are damaged")
 )
 
-// An Error is trouble with the file of the state database. It is one of ErrFull,
-// ErrUnwritable, ErrDamaged, ErrEmptied and ErrDisk, if it is known to be.
+// An Error is an error of the file of the state database. It is one of ErrFull, ErrUnwritable,
+// ErrDamaged, ErrEmptied and ErrDisk, if the kind is known.
 type Error struct {
 	Kind error // one of the five
 	Err  error
@@ -39,7 +39,7 @@ func (e *Error) Error() string { return fmt.Sprintf("%v: %v", e.Kind, e.Err) }
 
 func (e *Error) Unwrap() []error { return []error{e.Kind, e.Err} }
 
-// Hint is the next step.
+// Hint returns the next step for the user.
 func (e *Error) Hint() string {
 	switch e.Kind {
 	case ErrFull:
@@ -57,8 +57,8 @@ func (e *Error) Hint() string {
 	return "restore the backup (see assetferry help state); the file was not changed"
 }
 
-// Classify says what kind of trouble an error of the driver or the file system is,
-// where a person can do something about it.
+// Classify wraps an error of the driver or the file system in an Error if a person can do something
+// about it.
 func Classify(err error) error {
 	if kind := KindOf(err); kind != nil {
 		return &Error{Kind: kind, Err: err}
@@ -66,7 +66,7 @@ func Classify(err error) error {
 	return err
 }
 
-// KindOf gives the Kind of such an error; nil of others, and of an Error.
+// KindOf returns the kind of such an error, or nil for other errors and for an Error.
 func KindOf(err error) error {
 	if _, known := errors.AsType[*Error](err); known {
 		return nil

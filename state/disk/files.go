@@ -27,7 +27,7 @@ func Files(path string) []string {
 		path + SumsSuffix, path + SumsSuffix + DraftSuffix, BackupPath(path), BackupDraft(path), BackupDraft(path) + "-journal"}
 }
 
-// BackupPath is where the backup of a state database is.
+// BackupPath returns the path of the backup of a state database.
 func BackupPath(path string) string {
 	if file, err := Resolve(path); err == nil {
 		path = file
@@ -35,12 +35,11 @@ func BackupPath(path string) string {
 	return path + ".backup"
 }
 
-// BackupDraft is where a backup is being written.
+// BackupDraft returns the path of an unfinished backup.
 func BackupDraft(path string) string { return BackupPath(path) + DraftSuffix }
 
-// Resolve gives the absolute path of a state database. If it is a symbolic link, that is where the
-// link leads: what SQLite keeps beside a database is beside the file itself, and what we
-// keep has to be in the same place.
+// Resolve returns the absolute path of a state database. It resolves a symbolic link: SQLite puts
+// its files next to the target, and our files have to be in the same folder.
 func Resolve(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -48,7 +47,7 @@ func Resolve(path string) (string, error) {
 	}
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		return path, nil // what else is wrong is for the first who needs it to report
+		return path, nil // the first operation on the file reports other errors
 	}
 	file, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -57,8 +56,8 @@ func Resolve(path string) (string, error) {
 	return file, nil
 }
 
-// MakeFile makes an empty file for the database, if there is none: names of files
-// are no other process's business, and SQLite itself would let others read them.
+// MakeFile creates an empty file for the database if there is none. SQLite itself would let other
+// users read it.
 func MakeFile(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -67,8 +66,7 @@ func MakeFile(path string) error {
 	return f.Close()
 }
 
-// MakeDir makes a folder and those around it that are not there, so that they outlast a
-// power cut.
+// MakeDir creates a folder and its missing parents, so that they survive a power cut.
 func MakeDir(dir string) error {
 	if info, err := os.Stat(dir); err == nil && info.IsDir() {
 		return nil
@@ -82,7 +80,7 @@ func MakeDir(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if err := SyncDir(parent); !errors.Is(err, fs.ErrPermission) { // who may write there may not be allowed to read it
+	if err := SyncDir(parent); !errors.Is(err, fs.ErrPermission) { // a folder may be writable but not readable
 		return err
 	}
 	return nil
@@ -103,7 +101,7 @@ func Replace(from, to string) error {
 	return SyncDir(filepath.Dir(to))
 }
 
-// Remove removes a file if it is there, so that it stays away after a power cut.
+// Remove removes a file if it exists, durably.
 func Remove(name string) error {
 	err := os.Remove(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// SyncDir makes a renaming in a directory durable, where the file system knows how.
+// SyncDir makes a rename in a directory durable, if the file system supports it.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -119,7 +119,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// An enrichment goes through all of its states.
+// TestEnrichment verifies an enrichment in each of its states.
 func TestEnrichment(t *testing.T) {
 	s, run := enriching(t, "a", "b")
 	num := propose(t, s, run, "a")
@@ -164,8 +164,8 @@ func TestEnrichment(t *testing.T) {
 	}
 }
 
-// A conversation is stored before it is created, marked for deletion after the answer, and
-// removed after its deletion.
+// TestConversations verifies that a conversation is stored before it is created, marked for
+// deletion after the answer, and removed after its deletion.
 func TestConversations(t *testing.T) {
 	s, run := enriching(t, "a", "b")
 	a, b := ask(t, s, run, "a", "one"), ask(t, s, run, "b", "two")
@@ -213,7 +213,7 @@ func TestEnrichmentRuns(t *testing.T) {
 	}
 }
 
-// A transition from another state than expected changes nothing.
+// TestEnrichmentTransitions verifies that a transition from an unexpected state changes nothing.
 func TestEnrichmentTransitions(t *testing.T) {
 	s, run := enriching(t, "a")
 	num := ask(t, s, run, "a", "one")

@@ -16,8 +16,7 @@ func OSAccount() string {
 	return OSAccountName() + "@" + host
 }
 
-// OSAccountName names the account of this process, by its number where the system has no name
-// for it.
+// OSAccountName returns the name of the account of this process, or its number if it has no name.
 func OSAccountName() string {
 	if uid := os.Getuid(); uid >= 0 {
 		return accountName(strconv.Itoa(uid), user.LookupId)

@@ -10,8 +10,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// An account that the system does not list goes by its number, whatever its variables say: a
-// name that it could choose would let it approve its own plans.
+// TestAccountWithoutName verifies that an account that the system does not list is named by its
+// number, whatever its variables say. With a name of its choice it could approve its own plans.
 func TestAccountWithoutName(t *testing.T) {
 	t.Setenv("USER", "eve")
 	t.Setenv("LOGNAME", "eve")

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// birthOf reports by what a file is known from a copy of it: its number, which APFS
-// does not use again. When a file was made is copied with it.
+// birthOf returns a number that differs between a file and its copy: the inode number, which APFS
+// does not reuse. The creation time is no such number, because a copy has it, too.
 func birthOf(f *os.File) int64 {
 	if s := stat(f); s != nil {
 		return int64(s.Ino)
@@ -15,8 +15,8 @@ func birthOf(f *os.File) int64 {
 	return 0
 }
 
-// changedAt is when anything of a file was last changed, which no user can set; zero if
-// that is not known.
+// changedAt returns the time of the last change of a file or its attributes, which no user can set,
+// or zero if it is unknown.
 func changedAt(f *os.File) time.Time {
 	if s := stat(f); s != nil {
 		return time.Unix(s.Ctimespec.Unix())

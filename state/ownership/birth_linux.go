@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// birthOf reports by what a file is known from a copy of it: when it was made, 0 where
-// the file system does not know.
+// birthOf returns a number that differs between a file and its copy: the creation time, or 0 if the
+// file system does not record it.
 func birthOf(f *os.File) int64 {
 	s, err := statx(f)
 	if err != nil || s.Mask&unix.STATX_BTIME == 0 {
@@ -17,8 +17,8 @@ func birthOf(f *os.File) int64 {
 	return s.Btime.Sec*1e9 + int64(s.Btime.Nsec)
 }
 
-// changedAt is when anything of a file was last changed, which no user can set; zero if
-// that is not known.
+// changedAt returns the time of the last change of a file or its attributes, which no user can set,
+// or zero if it is unknown.
 func changedAt(f *os.File) time.Time {
 	s, err := statx(f)
 	if err != nil || s.Mask&unix.STATX_CTIME == 0 {

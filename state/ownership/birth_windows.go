@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// birthOf reports by what a file is known from a copy of it: when it was made, 0 where
-// that is not known.
+// birthOf returns a number that differs between a file and its copy: the creation time, or 0 if it
+// is unknown.
 func birthOf(f *os.File) int64 {
 	info, err := f.Stat()
 	if err != nil {
@@ -20,5 +20,5 @@ func birthOf(f *os.File) int64 {
 	return s.CreationTime.Nanoseconds()
 }
 
-// changedAt is not known.
+// changedAt returns zero: the time is unknown here.
 func changedAt(*os.File) time.Time { return time.Time{} }

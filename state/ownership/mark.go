@@ -15,22 +15,21 @@ import (
 	"time"
 )
 
-// A Mark is what the lock file of a state database says about it: which state database it is, how
-// far it was written, how often it changed hands, when its owner last lived, and which
-// file it was written into, so that a copy of all the files is not taken for them. It is
-// one short line of fixed length, with a checksum, written at once.
+// A Mark is the content of the lock file of a state database: the ID of the state database, the
+// number of its writes, the number of changes of ownership, the last sign of life of its owner, and
+// the file that it was written into, so that a copy of all files is detected. It is one short line
+// of fixed length, with a checksum, and is written at once.
 //
-// Two counters say more than the time of a file could:
+// Two counters are more reliable than the time of a file:
 //
-// The number of writes is committed and synced in the state database before it is noted here.
-// So after a kill or a power cut the mark says as much as the state database, or less. If it
-// says more, the state database lost writes or is an older copy.
+// The number of writes is committed and synced in the state database before it is written here.
+// After a kill or a power cut the mark is as far as the state database, or behind. If it is ahead,
+// the state database has lost writes or is an older copy.
 //
-// The generation counts up with each sign of life, at taking and giving up ownership
-// too. It is synced here before the name of the entry in the generation folder follows,
-// and that is synced as well. So after a kill or a power cut the mark is as far as the
-// entry, or one ahead. Files that are copied back over these ones bring their own lower
-// generation in the mark, but do not remove the entry with the higher one.
+// The generation increases with each sign of life, and when ownership is taken or released. It is
+// synced here before the name of the entry in the generation folder follows, which is then synced,
+// too. After a kill or a power cut the mark is as far as the entry, or one ahead. Restored copies
+// of the files contain a lower generation, but do not remove the entry with the higher one.
 type Mark struct {
 	File   *os.File
 	Folder string // of the generation
@@ -48,13 +47,13 @@ type Trace struct {
 	ID         string
 	Seq        int64
 	At         time.Time
-	Born       int64 // of the file that it was written into; 0 if that is not known
+	Born       int64 // birthOf the file that it was written into; 0 if unknown
 	Generation int64
 
 	Entry int64 // the generation by the folder, which is not in the mark; 0 if it has none
 }
 
-// Line is a trace as the mark has it.
+// Line returns a trace in the format of the mark.
 func (t Trace) Line() string {
 	return sealed(fmt.Sprintf(markFormat, t.ID, t.Seq, t.At.UnixMilli(), t.Born, t.Generation))
 }
@@ -64,14 +63,13 @@ const (
 	markLength = len("assetferry state ") + 26 + 4*(1+19) + len(" 01234567\n")
 )
 
-// NewMark is the mark in the lock file of the state database at path.
+// NewMark returns the mark in the lock file of the state database at path.
 func NewMark(path string, lock *os.File) *Mark {
 	return &Mark{File: lock, Folder: path + disk.GenerationSuffix, Born: birthOf(lock)}
 }
 
-// Read gives what the mark says; nothing if there is none, or none that makes
-// sense. The entry is read first, so that it is not ahead of the mark when the owner is
-// at work.
+// Read returns the content of the mark, or nothing if there is no valid one. It reads the entry
+// first, so that the entry is not ahead of the mark while an owner is active.
 func (m *Mark) Read() (t Trace, err error) {
 	entries, err := m.entries()
 	if err != nil {
@@ -112,8 +110,7 @@ func sealed(text string) string {
 	return fmt.Sprintf("%s %08x\n", text, crc32.Checksum([]byte(text), castagnoli))
 }
 
-// entries are the generations that the folder names: one, or more where files were
-// copied into it.
+// entries returns the generations in the folder: one, or more if files were copied into it.
 func (m *Mark) entries() (all []int64, err error) {
 	found, err := os.ReadDir(m.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -127,8 +124,8 @@ func (m *Mark) entries() (all []int64, err error) {
 	return all, err
 }
 
-// Written notes how far the state database was written. It is not synced. Where it fails, the write
-// has been committed all the same, and the mark may say less: catchUp tries again.
+// Written records the number of writes to the state database. It does not sync. If it fails, the
+// write is committed anyway, and the mark may be behind: CatchUp tries again.
 func (m *Mark) Written(id string, seq int64, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -147,7 +144,7 @@ func (m *Mark) CatchUp() error {
 	return m.behind
 }
 
-// Begin begins the mark of a new owner, after the one that was left.
+// Begin starts the mark of a new owner, after the previous one.
 func (m *Mark) Begin(left Trace, id string, seq int64, at time.Time) error {
 	m.mu.Lock()
 	m.now = Trace{ID: id, Seq: seq, Born: m.Born, Generation: max(left.Generation, left.Entry), Entry: left.Entry}
@@ -179,8 +176,8 @@ func (m *Mark) Alive(at time.Time) error {
 	return m.advance(1)
 }
 
-// advance writes the mark of the generation that is by so many later, and has its entry
-// follow.
+// advance writes the mark with a generation increased by a number, and renames the entry
+// accordingly.
 func (m *Mark) advance(by int64) error {
 	m.mu.Lock()
 	m.now.Generation += by
@@ -212,7 +209,7 @@ func (m *Mark) follow(generation int64) error {
 		return err
 	}
 	entries, err := m.entries()
-	for _, e := range entries { // those that copies brought along
+	for _, e := range entries { // entries that came with copied files
 		if e != generation {
 			err = errors.Join(err, os.Remove(name(e)))
 		}
@@ -220,22 +217,21 @@ func (m *Mark) follow(generation int64) error {
 	return errors.Join(err, disk.SyncDir(m.Folder))
 }
 
-// Forget empties the mark, where there is no state database that it could report.
+// Forget empties the mark, if there is no state database for it.
 func (m *Mark) Forget() error { return errors.Join(m.File.Truncate(0), m.File.Sync()) }
 
-// ChangeSlack is how much later than its mark says the file of a state database that was closed
-// may have been written.
+// ChangeSlack is how much later than the time in its mark the file of a closed state database may
+// have been written.
 const ChangeSlack = 10 * time.Second
 
-// isCopied reports whether what a trace says was written into another file.
+// isCopied reports whether the mark was written into another file than this one.
 func (m *Mark) isCopied(t Trace) bool {
 	return t.Born != 0 && m.Born != 0 && t.Born != m.Born
 }
 
-// isTouched reports whether another user changed the file since a trace was written
-// into it: put a copy back in place, or gave it an owner, permissions, a second name.
-// No user can show which. Where it is not known when a file was made it may as well be
-// another one.
+// isTouched reports whether another user changed the file since a trace was written into it:
+// restored a copy, or changed the owner, the permissions or the number of names. These cases cannot
+// be distinguished. If the creation time is unknown, the file may also be another one.
 func (m *Mark) isTouched(t Trace) bool {
 	return t.ID != "" && changedAt(m.File).After(t.At.Add(ChangeSlack))
 }

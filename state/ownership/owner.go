@@ -1,6 +1,7 @@
-// Package ownership says whose a state database is: which process has it, whether it is the one that
-// this machine left there, whether its file is in a place that only this account can write to, and
-// which account that is. Package state asks it before it reads or writes anything.
+// Package ownership determines whether this process may use a state database: which process owns
+// it, whether its files are those that this machine last wrote, whether only this account can write
+// to its folder, and which account this is. Package state calls it before it reads or writes a
+// state database.
 package ownership
 
 import (
@@ -21,7 +22,7 @@ var (
 	ErrDistrust = errors.New("the state database was changed outside of assetferry")
 )
 
-// An Owner is the process that holds a state database.
+// An Owner is the process that owns a state database.
 type Owner struct {
 	PID   int
 	Host  string
@@ -33,7 +34,7 @@ func (o Owner) String() string {
 	return fmt.Sprintf("process %d on %s since %s", o.PID, o.Host, o.Since.Local().Format(time.DateTime))
 }
 
-// A StoredOwner is what a state database says of itself and of who held it last.
+// A StoredOwner is the identity and the last owner that a state database stores.
 type StoredOwner struct {
 	Owner
 	StateID string
@@ -41,7 +42,7 @@ type StoredOwner struct {
 	Open    bool  // its last owner did not close it
 }
 
-// Read gives what a state database says; sql.ErrNoRows if no user has had it.
+// Read returns the stored owner, or sql.ErrNoRows if the state database never had one.
 func Read(ctx context.Context, db *sql.DB) (h StoredOwner, err error) {
 	var since int64
 	err = db.QueryRowContext(ctx, `SELECT state_id, seq, epoch <> '', pid, host, since FROM owner`).
@@ -65,11 +66,11 @@ func (h StoredOwner) Trust(path, host string, left Trace, m *Mark) error {
 	return nil
 }
 
-// Wrong says in which way a state database is not the one that its mark reports, or not as
-// far; "" if it is.
+// Wrong describes how a state database differs from its mark, or how far it is behind. It returns
+// "" if they match.
 func (h StoredOwner) Wrong(left Trace, m *Mark) string {
 	switch {
-	case h.Seq == 0 && left.Seq == 0: // nothing was ever written to it
+	case h.Seq == 0 && left.Seq == 0: // it has no writes
 	case left.ID == "":
 		return "it was not created on this machine, was moved without its lock file, or its lock file is damaged"
 	case left.ID != h.StateID && h.Seq > 0:
@@ -102,7 +103,7 @@ func Count(ctx context.Context, tx *sql.Tx, epoch string) (seq int64, err error)
 	return seq, err
 }
 
-// Leave writes that no process owns the state database any more.
+// Leave records that no process owns the state database any more.
 func Leave(ctx context.Context, db *sql.DB, epoch string) error {
 	_, err := db.ExecContext(ctx, `UPDATE owner SET epoch = '' WHERE epoch = ?`, epoch)
 	return err
@@ -112,7 +113,7 @@ func Leave(ctx context.Context, db *sql.DB, epoch string) error {
 type InUseError struct {
 	Path      string
 	Owner     Owner // zero if it could not be found out
-	Elsewhere bool  // on another machine, so that no user here knows whether it lives
+	Elsewhere bool  // on another machine, where the process cannot be checked
 }
 
 func (e *InUseError) Error() string {
@@ -127,10 +128,10 @@ func (e *InUseError) Error() string {
 		e.Path, e.Owner.PID, e.Owner.Host, e.Owner.Since.Format(time.DateTime))
 }
 
-// Is makes every InUseError an ErrInUse.
+// Is reports that every InUseError is an ErrInUse.
 func (e *InUseError) Is(target error) bool { return target == ErrInUse }
 
-// Hint is the next step.
+// Hint returns the next step for the user.
 func (e *InUseError) Hint() string {
 	if e.Elsewhere {
 		return "if that process is still running, wait until it ends. If it ended without closing the file, take over the state database:\n  assetferry state takeover --state " + shell.Word(e.Path)
@@ -138,8 +139,8 @@ func (e *InUseError) Hint() string {
 	return "wait until the other process ends; two at once would upload everything twice"
 }
 
-// A DistrustError says why a state database is not what it was when it was last used here.
-// It is an ErrDistrust.
+// A DistrustError says how a state database has changed since it was last used here. It is an
+// ErrDistrust.
 type DistrustError struct {
 	Path, Reason string
 	// Touched says that the file may only have got another owner or permissions, as on systems that
@@ -152,10 +153,10 @@ func (e *DistrustError) Error() string {
 	return fmt.Sprintf("the state database %s was changed outside of assetferry: %s", e.Path, e.Reason)
 }
 
-// Is makes every DistrustError an ErrDistrust.
+// Is reports that every DistrustError is an ErrDistrust.
 func (e *DistrustError) Is(target error) bool { return target == ErrDistrust }
 
-// Hint is the next step.
+// Hint returns the next step for the user.
 func (e *DistrustError) Hint() string {
 	return "make sure that no other process uses it, then take over the state database; existing assets are found and not uploaded again:\n  assetferry state takeover --state " + shell.Word(e.Path)
 }

@@ -14,15 +14,15 @@ import (
 // stateFlag is how a person names the file.
 const stateFlag = "--state"
 
-// Secure refuses a state database that another account could have written, and closes files of
-// ours that are open to others; it gives those. Open does the same: this is for who has
-// something to say about it.
+// Secure refuses a state database that another account could have written. It removes the
+// permissions of other users from files of this account, and returns these files. Open does the
+// same; call Secure first to report them.
 func Secure(path string) (repaired []string, err error) {
 	if path, err = disk.Resolve(path); err != nil {
 		return nil, err
 	}
 	if err := private.Folder(filepath.Dir(path), alternativePath(path)); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // it is made, for us alone
+		return nil, nil // it will be created for this account only
 	} else if err != nil {
 		return nil, notPrivate(path, err)
 	}
@@ -37,8 +37,8 @@ func alternativePath(path string) string {
 	return stateFlag + " " + filepath.Join(filepath.Dir(path), "private", filepath.Base(path))
 }
 
-// CheckPlace refuses a place where no state database can be written: a network file system, or a
-// folder in which another account could replace files.
+// CheckPlace refuses a folder in which no state database can be written: on a network file system,
+// or one in which another account could replace files.
 func CheckPlace(path string) error {
 	path, err := disk.Resolve(path)
 	if err != nil {
@@ -61,8 +61,8 @@ func readable(path string) error {
 	return nil
 }
 
-// SecureRead is Secure for who only reads a state database: root may read that of another account, and
-// changes nothing there. OpenReadOnly does the same.
+// SecureRead is Secure for a process that only reads a state database: root may read that of
+// another account, and changes nothing there. OpenReadOnly does the same.
 func SecureRead(path string) (repaired []string, err error) {
 	if path, err = disk.Resolve(path); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func notPrivate(path string, err error) error {
 	return disk.OpenError(path, err)
 }
 
-// ErrNetwork says that the file of a state database is on a network file system.
+// ErrNetwork means that the file of a state database is on a network file system.
 var ErrNetwork = errors.New("a network file system")
 
 // A NetworkError refuses to write a state database that another machine serves. It is an
@@ -98,16 +98,16 @@ func (e *NetworkError) Error() string {
 	return fmt.Sprintf("cannot write the state database %s: it is on a network file system (%s), where SQLite's locks and shared memory do not work", e.Path, e.Kind)
 }
 
-// Is makes every NetworkError an ErrNetwork.
+// Is reports that every NetworkError is an ErrNetwork.
 func (e *NetworkError) Is(target error) bool { return target == ErrNetwork }
 
-// Hint is the next step.
+// Hint returns the next step for the user.
 func (e *NetworkError) Hint() string {
 	return "name a file on a local disk with --state FILE; commands that only read also work on network file systems"
 }
 
-// CheckLocal refuses a place on a network file system, given what reports its kind. One that cannot
-// be asked is for the first who uses it to complain about.
+// CheckLocal refuses a path on a network file system. The function network returns the type of file
+// system. CheckLocal ignores its errors, because the first operation on the file reports them.
 func CheckLocal(path string, network func(path string) (kind string, err error)) error {
 	if kind, err := network(path); err == nil && kind != "" {
 		return &NetworkError{path, kind}

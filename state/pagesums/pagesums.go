@@ -33,13 +33,13 @@ const (
 	sumsBlock = 1024
 )
 
-// pageSum is the checksum of a page, never 0, which stands for one that is not known.
+// pageSum returns the checksum of a page. It is never 0, which means unknown.
 func pageSum(page []byte) uint32 { return max(1, crc32.Checksum(page, castagnoli)) }
 
-// errNoSums says that there are no page sums that could be used.
+// errNoSums means that there are no usable page checksums.
 var errNoSums = errors.New("no page sums")
 
-// openSums opens the page sums of the state database at path and gives the size of a page.
+// openSums opens the page checksums of the state database at path, and returns the size of a page.
 func openSums(path string, flag int) (f *os.File, pageSize int, err error) {
 	f, err = os.OpenFile(path+disk.SumsSuffix, flag, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,7 +58,7 @@ func openSums(path string, flag int) (f *os.File, pageSize int, err error) {
 	return f, int(size), nil
 }
 
-// Compare compares the pages of the state database at path with their sums. It gives
+// Compare compares the pages of the state database at path with their checksums. It returns
 // ErrDamaged if one differs. No process may write to the state database meanwhile.
 func Compare(path string) error {
 	wrong, first, err := wrongPages(path)
@@ -75,7 +75,7 @@ func Compare(path string) error {
 	return nil
 }
 
-// changedPages says how many pages are not as they were written, and the first of them.
+// changedPages returns an error with the number of changed pages and the first of them.
 func changedPages(wrong int, first uint32) error {
 	if wrong == 1 {
 		return fmt.Errorf("page %d was changed: %w", first, disk.ErrChangedPages)
@@ -126,7 +126,7 @@ func wrongPages(path string) (wrong int, first uint32, err error) {
 	return wrong, first, err
 }
 
-// sumAt is the sum of a page, 0 if it has none.
+// sumAt returns the checksum of a page, 0 if it has none.
 func sumAt(stored []byte, number uint32) uint32 {
 	if at := 4 * (int(number) - 1); at+4 <= len(stored) {
 		return binary.LittleEndian.Uint32(stored[at:])
@@ -154,8 +154,8 @@ func eachPage(path string, pageSize int, do func(number uint32, page []byte)) er
 	}
 }
 
-// RecordOrDrop sees to it that the page sums are right when the last connection is closed,
-// which moves what is left in the log. Where they cannot be written there are none.
+// RecordOrDrop makes the page checksums correct after the last connection was closed, which moves
+// the rest of the log. It deletes them if they cannot be written.
 func RecordOrDrop(path string) error {
 	if Record(path) == nil {
 		return nil
@@ -213,8 +213,7 @@ func updateSums(f *os.File, logged walPages) error {
 	return f.Sync()
 }
 
-// makeSums makes the file of page sums, for the pages in the database and those in its
-// log.
+// makeSums creates the file of page checksums, for the pages in the database and those in its log.
 func makeSums(path string, logged walPages) error {
 	content := binary.LittleEndian.AppendUint32([]byte(sumsHead), uint32(logged.pageSize))
 	sums := make([]byte, 4*logged.size)
@@ -237,5 +236,5 @@ func makeSums(path string, logged walPages) error {
 	return disk.Replace(draft, path+disk.SumsSuffix)
 }
 
-// Drop removes the page sums, where they do not report the state database at path.
+// Drop removes the page checksums if they do not belong to the state database at path.
 func Drop(path string) error { return disk.Remove(path + disk.SumsSuffix) }

@@ -11,8 +11,8 @@ import (
 	"assetferry/state/disk"
 )
 
-// A walPages is what a write-ahead log holds of a database: the checksum of the latest
-// committed content of each page in it. See the description of the format at sqlite.org.
+// A walPages contains the checksum of the latest committed content of each page in a write-ahead
+// log. The format is described at sqlite.org.
 type walPages struct {
 	pageSize int
 	sums     map[uint32]uint32 // by number of page
@@ -74,7 +74,7 @@ func readWAL(path string) (walPages, error) {
 	return readFrames(r, head, sum)
 }
 
-// walStart checks the header of a write-ahead log and gives the sum after it.
+// walStart checks the header of a write-ahead log and returns the checksum after it.
 func walStart(head []byte) (walSum, bool) {
 	sum := walSum{order: binary.LittleEndian}
 	switch binary.BigEndian.Uint32(head) {

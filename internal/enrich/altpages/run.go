@@ -17,7 +17,7 @@ type Result struct {
 	Added   []Alt
 	Left    int    // images still without alternative text
 	Summary string // the service's summary of its changes
-	Refused error  // why nothing was written; nil if it was
+	Refused error  // the reason if nothing was written, else nil
 }
 
 // A Sum counts the results of a run.

@@ -12,7 +12,7 @@ import (
 	"assetferry/internal/token"
 )
 
-// A client is the real client of a sandbox service.
+// A client is the real client, connected to a sandbox service.
 type client struct{ *ai.Client }
 
 func (c client) Process(ctx context.Context, documents []string, prompt string) (all []Processed, err error) {
@@ -38,7 +38,8 @@ func newClient(t *testing.T, o aiservice.Options) (client, aiservicetest.Running
 	return client{c}, s
 }
 
-// A batch that is refused is sent page by page, and all of it comes back as sent.
+// TestRunWithTheClientOfTheService verifies that the pages of a refused batch are sent one by one,
+// and that the text around the descriptions stays unchanged.
 func TestRunWithTheClientOfTheService(t *testing.T) {
 	f := newFolder(t, map[string]string{"a.html": page, "b.html": "<img src=b.jpg>", "c.html": strings.Repeat("<p>Caf&eacute; &#8212; <img src='c.png'/>\r\n", 50)})
 	rule, err := fault.Parse("POST /v1/documents/process status=422 once=1")

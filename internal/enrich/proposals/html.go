@@ -41,7 +41,7 @@ type Head struct {
 
 // WriteHTML writes a page for deciding on proposals, at most MostOnPage of them. The page only
 // loads thumbnails with a URL; its policy forbids everything else, including other scripts. The
-// browser saves decisions as JSON Lines for [Read] and sends them nowhere.
+// browser saves decisions as JSON Lines for [Read] and sends them to no server.
 func WriteHTML(w io.Writer, head Head, rows iter.Seq2[Row, error]) error {
 	p := page{Head: head, Style: template.CSS(style), Script: template.JS(script), Longest: LongestAlt}
 	for r, err := range rows {

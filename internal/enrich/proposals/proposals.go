@@ -1,7 +1,7 @@
 // Package proposals shows the proposals of an AI service to people, and reads their decisions.
 //
-// A page, a CSV table and JSON Lines contain the same proposals. The page saves decisions as
-// JSON Lines. Tables are edited and read back.
+// A page, a CSV table and JSON Lines contain the same proposals. The page saves decisions as JSON
+// Lines. Edited tables can be read, too.
 package proposals
 
 import (
@@ -65,7 +65,7 @@ func (r Row) choice() Choice {
 // within a text. It is a rule of thumb, not a limit of the service.
 const LongestAlt = 125
 
-// Warnings returns doubts that a person should check before accepting the proposal.
+// Warnings returns the problems that a person should check before accepting the proposal.
 func (r Row) Warnings() []string {
 	var all []string
 	text := r.New.Description

@@ -11,7 +11,7 @@ import (
 	tables "assetferry/internal/tabular"
 )
 
-// Columns that are read back. The others are only for information.
+// Columns that Read reads. The others are for information only.
 const (
 	columnID             = "id"
 	columnDecision       = "decision"

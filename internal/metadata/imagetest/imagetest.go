@@ -1,5 +1,5 @@
-// Package imagetest makes images up for tests of what is embedded in them: just what is
-// around a picture, and none. It shares nothing with what reads them.
+// Package imagetest creates images with embedded metadata for tests. They contain no picture data.
+// It shares no code with the readers of metadata.
 package imagetest
 
 import (
@@ -21,7 +21,7 @@ const (
 	kindRational = 5
 )
 
-// The markers of the segments of a JPEG that are written.
+// The markers of the JPEG segments that the functions below write.
 const (
 	markerApp0  = 0xe0
 	markerApp1  = 0xe1
@@ -29,14 +29,14 @@ const (
 	markerScan  = 0xda
 )
 
-// An Embedded is what is to be found in an image; what is empty is not in it.
+// An Embedded is the metadata of a test image. Empty fields are not embedded.
 type Embedded struct {
 	EXIF []Entry
 	IPTC string // data sets
 	XMP  string // a packet
 }
 
-// JPEG is an image of that format with all of it.
+// JPEG returns a JPEG with this metadata.
 func (e Embedded) JPEG() []byte {
 	var segments [][]byte
 	if e.EXIF != nil {
@@ -51,7 +51,7 @@ func (e Embedded) JPEG() []byte {
 	return JPEG(segments...)
 }
 
-// PNG is an image of that format with all of it.
+// PNG returns a PNG with this metadata.
 func (e Embedded) PNG() []byte {
 	var chunks [][]byte
 	if e.EXIF != nil {
@@ -66,7 +66,7 @@ func (e Embedded) PNG() []byte {
 	return PNG(chunks...)
 }
 
-// TIFF is an image of that format with all of it.
+// TIFF returns a TIFF with this metadata.
 func (e Embedded) TIFF() []byte {
 	const tagXMP, tagPhotoshop = 0x02bc, 0x8649
 	entries := slices.Clone(e.EXIF)
@@ -79,18 +79,18 @@ func (e Embedded) TIFF() []byte {
 	return TIFF(binary.LittleEndian, false, entries)
 }
 
-// WebP is an image of that format, which has no place for IPTC.
+// WebP returns a WebP with this metadata, except IPTC, which the format does not support.
 func (e Embedded) WebP() []byte {
 	return WebP(RIFF("EXIF", e.exif()), RIFF("XMP ", []byte(e.XMP)))
 }
 
-// HEIF is an image of that format, which has no place for IPTC.
+// HEIF returns a HEIF with this metadata, except IPTC, which the format does not support.
 func (e Embedded) HEIF() []byte { return HEIF(e.exif(), []byte(e.XMP)) }
 
 func (e Embedded) exif() []byte { return TIFF(binary.LittleEndian, false, e.EXIF) }
 
-// Taken returns the entries of when a picture was taken, such as 2019:07:21 14:03:22, and of
-// the offset of that, which may be empty.
+// Taken returns an entry with the capture date, such as 2019:07:21 14:03:22, and its offset from
+// UTC, which may be "".
 func Taken(when, offset string) Entry {
 	const tagEXIF, tagDateTimeOriginal, tagOffsetTimeOriginal = 0x8769, 0x9003, 0x9011
 	below := []Entry{ASCII(tagDateTimeOriginal, when)}
@@ -100,8 +100,7 @@ func Taken(when, offset string) Entry {
 	return Entry{Tag: tagEXIF, Kind: kindLong, Value: make([]byte, 4), Below: below}
 }
 
-// Position returns the entry of where a picture was taken, in whole degrees and minutes of
-// north and east.
+// Position returns an entry with GPS coordinates, in whole degrees and minutes north and east.
 func Position(degreesNorth, minutesNorth, degreesEast, minutesEast uint32) Entry {
 	const tagGPS = 0x8825
 	order := binary.LittleEndian
@@ -119,12 +118,12 @@ type Entry struct {
 	Below []Entry
 }
 
-// ASCII is an entry of text.
+// ASCII returns a text entry.
 func ASCII(tag uint16, text string) Entry {
 	return Entry{Tag: tag, Kind: kindASCII, Value: []byte(text + "\x00")}
 }
 
-// UTF16 is an entry of text as Windows has it.
+// UTF16 returns a text entry in the encoding of Windows.
 func UTF16(tag uint16, text string) Entry {
 	var b []byte
 	for _, u := range append(utf16.Encode([]rune(text)), 0) {
@@ -133,7 +132,7 @@ func UTF16(tag uint16, text string) Entry {
 	return Entry{Tag: tag, Kind: kindBytes, Value: b}
 }
 
-// Rationals is an entry of fractions, each of two parts.
+// Rationals returns an entry of fractions; each takes two of the parts.
 func Rationals(order binary.AppendByteOrder, tag uint16, parts ...uint32) Entry {
 	var b []byte
 	for _, p := range parts {
@@ -142,7 +141,7 @@ func Rationals(order binary.AppendByteOrder, tag uint16, parts ...uint32) Entry 
 	return Entry{Tag: tag, Kind: kindRational, Value: b}
 }
 
-// TIFF writes a TIFF, a BigTIFF if it is to be big.
+// TIFF returns a TIFF, or a BigTIFF if big is true.
 func TIFF(order binary.AppendByteOrder, big bool, entries []Entry) []byte {
 	w := &tiffWriter{order: order, big: big}
 	w.data = []byte("II")
@@ -159,7 +158,7 @@ func TIFF(order binary.AppendByteOrder, big bool, entries []Entry) []byte {
 	return w.data
 }
 
-// sizeOf is how many bytes a value of a kind has.
+// sizeOf returns the size in bytes of a value of a kind.
 func sizeOf(kind uint16) uint64 {
 	switch kind {
 	case kindLong:
@@ -211,7 +210,7 @@ func (w *tiffWriter) number(b []byte, n uint64) []byte {
 	return w.order.AppendUint32(b, uint32(n))
 }
 
-// Segment is one of a JPEG.
+// Segment returns a JPEG segment.
 func Segment(marker byte, parts ...string) []byte {
 	body := strings.Join(parts, "")
 	return append(binary.BigEndian.AppendUint16([]byte{0xff, marker}, uint16(len(body)+2)), body...)
@@ -219,11 +218,11 @@ func Segment(marker byte, parts ...string) []byte {
 
 // JPEG writes one with segments.
 func JPEG(segments ...[]byte) []byte {
-	picture := append(Segment(markerScan, "\x01\x01\x00\x00\x3f\x00"), "\x12\x34\xff\xe1\x00\x08Exif\x00\x00\xff\xd9"...) // what is behind a scan is no segment
+	picture := append(Segment(markerScan, "\x01\x01\x00\x00\x3f\x00"), "\x12\x34\xff\xe1\x00\x08Exif\x00\x00\xff\xd9"...) // data after a scan is no segment
 	return slices.Concat([]byte("\xff\xd8"), Segment(markerApp0, "JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00"), slices.Concat(segments...), picture)
 }
 
-// Chunk is one of a PNG.
+// Chunk returns a PNG chunk.
 func Chunk(kind, data string) []byte {
 	b := append(binary.BigEndian.AppendUint32(nil, uint32(len(data))), kind+data...)
 	return append(b, 0, 0, 0, 0) // a CRC that is wrong
@@ -235,7 +234,7 @@ func PNG(chunks ...[]byte) []byte {
 		slices.Concat(chunks...), Chunk("IEND", ""), []byte("trailing data"))
 }
 
-// Deflated is data as zlib compresses it.
+// Deflated returns data compressed by zlib.
 func Deflated(data string) string {
 	var b bytes.Buffer
 	z := zlib.NewWriter(&b)
@@ -244,12 +243,12 @@ func Deflated(data string) string {
 	return b.String()
 }
 
-// Profile is a chunk of PNG with data as ImageMagick writes it.
+// Profile returns a PNG chunk with data in the format of ImageMagick.
 func Profile(kind string, data []byte) []byte {
 	return Chunk("zTXt", "Raw profile type "+kind+"\x00\x00"+Deflated(fmt.Sprintf("\n%s\n%8d\n%s\n", kind, len(data), hex.EncodeToString(data))))
 }
 
-// RIFF is a chunk of WebP.
+// RIFF returns a chunk of a WebP.
 func RIFF(kind string, data []byte) []byte {
 	b := append(binary.LittleEndian.AppendUint32([]byte(kind), uint32(len(data))), data...)
 	return append(b, make([]byte, len(data)%2)...)
@@ -261,16 +260,16 @@ func WebP(chunks ...[]byte) []byte {
 	return slices.Concat(binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(len(body))), body)
 }
 
-// Box is one of a HEIF.
+// Box returns a box of a HEIF.
 func Box(kind string, parts ...string) string {
 	body := strings.Join(parts, "")
 	return string(binary.BigEndian.AppendUint32(nil, uint32(len(body)+8))) + kind + body
 }
 
-// BE16 is a number in two bytes.
+// BE16 returns a number in two bytes.
 func BE16(n int) string { return string(binary.BigEndian.AppendUint16(nil, uint16(n))) }
 
-// BE32 is a number in four bytes.
+// BE32 returns a number in four bytes.
 func BE32(n int) string { return string(binary.BigEndian.AppendUint32(nil, uint32(n))) }
 
 // HEIF writes one whose items are behind the boxes.
@@ -295,12 +294,12 @@ func HEIF(exif, xmp []byte) []byte {
 	return []byte(ftyp + meta(at) + Box("mdat", item, string(xmp)))
 }
 
-// DataSet is a field of IPTC.
+// DataSet returns an IPTC field.
 func DataSet(record, number byte, value string) string {
 	return "\x1c" + string([]byte{record, number}) + BE16(len(value)) + value
 }
 
-// Resources are those of Photoshop, of which one is IPTC.
+// Resources returns Photoshop resources with IPTC.
 func Resources(iptc string) string {
 	return "8BIM\x04\x25\x00\x00" + BE32(3) + "odd\x00" + "8BIM\x04\x04\x05named" + BE32(len(iptc)) + iptc + strings.Repeat("\x00", len(iptc)%2)
 }

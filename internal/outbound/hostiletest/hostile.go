@@ -32,8 +32,8 @@ func Repeat(begin, again string) http.HandlerFunc {
 	}
 }
 
-// Fitting is Repeat with an end, and with the maximum length that a meter allows: one value of so
-// many bytes, or, if whole is 0, a list that is read item by item.
+// Fitting is Repeat with an end, and with the maximum length that a meter allows: one value of
+// whole bytes, or, if whole is 0, a list that is read item by item.
 func Fitting(weight outbound.Weight, whole int64, begin, again, end string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

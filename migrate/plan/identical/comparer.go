@@ -16,19 +16,20 @@ import (
 	"assetferry/state"
 )
 
-// EnoughTags is how many version tags of a batch are found to be checksums of the content
-// before all of it are taken for that.
+// EnoughTags is the number of version tags of a batch that must match the content before all tags
+// of the batch count as checksums.
 const EnoughTags = 20
 
 // tagged marks a content that a version tag reports, and not a checksum.
 const tagged = "tag:"
 
-// A Comparer shows which objects have identical content, and remembers what reading some of them reported.
+// A Comparer finds objects with identical content, and remembers the version tags of objects it has
+// read.
 type Comparer struct {
 	source sources.Source
 	watch  migrate.Observer
 	atOnce int
-	tags   map[tagBatch]tagEvidence // what reading objects reported how version tags are made
+	tags   map[tagBatch]tagEvidence // results of reading objects, by batch
 }
 
 // NewComparer returns a Comparer of the objects of a source. It reads at most atOnce objects at a
@@ -37,8 +38,8 @@ func NewComparer(s sources.Source, watch migrate.Observer, atOnce int) *Comparer
 	return &Comparer{source: s, watch: watch, atOnce: max(atOnce, 1), tags: map[tagBatch]tagEvidence{}}
 }
 
-// IsChecksum reports whether a version tag is made of the content alone, so that objects of equal
-// size which have it are identical.
+// IsChecksum reports whether a version tag depends on the content alone, so that objects of equal
+// size with the same tag are identical.
 func IsChecksum(s sources.Source, tag string) bool {
 	if !s.Traits().ContentTags || len(tag) != 32 {
 		return false
@@ -55,7 +56,8 @@ type Object struct {
 	unreadable bool
 }
 
-// Checksum returns the SHA-256 checksum of its content, or nil if only a version tag shows what that is.
+// Checksum returns the SHA-256 checksum of its content, or nil if only the version tag identifies
+// it.
 func (o *Object) Checksum() []byte {
 	if strings.HasPrefix(o.Content, tagged) {
 		return nil
@@ -63,8 +65,8 @@ func (o *Object) Checksum() []byte {
 	return []byte(o.Content)
 }
 
-// A tagBatch is what was stored on one day in one folder at the top: most likely all of it is
-// encrypted, or none.
+// A tagBatch is the objects that were stored on one day in one top-level folder: most likely all of
+// them are encrypted, or none.
 type tagBatch struct {
 	day    int64
 	folder string
@@ -78,9 +80,9 @@ func batchOf(i state.Item) tagBatch {
 	return tagBatch{i.Time.Unix() / (24 * 60 * 60), folder}
 }
 
-// tagEvidence is what reading objects of a batch said of their version tags. Services make
-// them from the content (MD5), unless it is encrypted with keys of its own (SSE-KMS, SSE-C):
-// then they look the same, and differ for identical content.
+// tagEvidence counts version tags of a batch that do and do not match the content. Services compute
+// them from the content (MD5), unless it is encrypted with keys of the service or the customer
+// (SSE-KMS, SSE-C). Then the tags look the same, and differ for identical content.
 type tagEvidence struct {
 	checksums int  // how many are checksums of the content
 	others    bool // some are not
@@ -88,18 +90,17 @@ type tagEvidence struct {
 
 func (e tagEvidence) isEnough() bool { return e.checksums >= EnoughTags && !e.others }
 
-// A tagClass is objects of one size that are equal, as they have one version tag; or one
-// object whose version tag shows nothing.
+// A tagClass contains objects of one size with the same version tag, which are identical, or one
+// object whose version tag identifies nothing.
 type tagClass struct {
 	tag      string // "" if it is no checksum
 	batch    tagBatch
 	members  []*Object
-	checksum string // "" if it is not known
+	checksum string // "" if unknown
 	read     bool
 }
 
-// classesByTag puts objects of one size together that have one version tag, in the order in
-// which they come.
+// classesByTag groups objects of one size by version tag, in their order.
 func (r *Comparer) classesByTag(group []*Object) (classes []*tagClass) {
 	byTag := map[string]*tagClass{}
 	for _, s := range group {
@@ -123,10 +124,10 @@ func (r *Comparer) classesByTag(group []*Object) (classes []*tagClass) {
 	return classes
 }
 
-// Distinguish sets the contents of objects of one size and extension. Equal version tags
-// confirm that where they may be made from the content. Unequal ones confirm nothing, unless enough
-// of the same batches are known to be checksums. Else the objects are read, except those whose
-// checksums the state database knows.
+// Distinguish sets the contents of objects of one size and extension. Equal version tags mean
+// identical content if they may be checksums. Different tags mean different content only if enough
+// tags of the same batches are known to be checksums. Otherwise it reads the objects, except those
+// whose checksums the state database has.
 func (r *Comparer) Distinguish(ctx context.Context, group []*Object) error {
 	classes := r.classesByTag(group)
 	if len(classes) > 1 {
@@ -157,8 +158,8 @@ func compareChecksums(classes []*tagClass) {
 	}
 }
 
-// readUnconfirmed reads objects until all are distinguished, by their checksums or by their version
-// tags. It begins with a sample of those that will be read if version tags confirm nothing.
+// readUnconfirmed reads objects until all are distinguished, by checksum or by version tag. It
+// starts with a sample of those that it has to read if version tags are no checksums.
 func (r *Comparer) readUnconfirmed(ctx context.Context, classes []*tagClass) (byChecksum bool, err error) {
 	if err := r.readClasses(ctx, r.sample(classes, (*tagClass).isUnknown)); err != nil {
 		return false, err
@@ -180,7 +181,7 @@ func (r *Comparer) readUnconfirmed(ctx context.Context, classes []*tagClass) (by
 	return true, r.readClasses(ctx, rest)
 }
 
-// isUnknown reports whether the content is known by nothing but possibly the version tag.
+// isUnknown reports whether only the version tag may identify the content.
 func (c *tagClass) isUnknown() bool { return c.checksum == "" && !c.read }
 
 func (c *tagClass) isUnread() bool { return !c.read }
@@ -194,8 +195,8 @@ func only(classes []*tagClass, wanted func(*tagClass) bool) (those []*tagClass) 
 	return those
 }
 
-// sample picks of certain classes as many as will be read to know how the version tags of
-// their batches are made.
+// sample returns as many of certain classes as have to be read to know how the version tags of
+// their batches are computed.
 func (r *Comparer) sample(classes []*tagClass, of func(*tagClass) bool) (picked []*tagClass) {
 	missing := map[tagBatch]int{}
 	for _, c := range only(classes, of) {
@@ -219,7 +220,7 @@ func (r *Comparer) areAllChecksums(classes []*tagClass) bool {
 	return !slices.ContainsFunc(classes, func(c *tagClass) bool { return c.tag == "" || !r.tags[c.batch].isEnough() })
 }
 
-// readClasses reads one object of each class, and notes what that says of its version tag.
+// readClasses reads one object of each class, and records whether its version tag is its checksum.
 func (r *Comparer) readClasses(ctx context.Context, classes []*tagClass) error {
 	sums := make([]string, len(classes))
 	g, parallel := errgroup.WithContext(ctx)
@@ -248,7 +249,7 @@ func (r *Comparer) readClasses(ctx context.Context, classes []*tagClass) error {
 	return nil
 }
 
-// readClass reads the first object of a class that can be read, and gives its MD5 checksum.
+// readClass reads the first readable object of a class, and returns its MD5 checksum.
 func (r *Comparer) readClass(ctx context.Context, c *tagClass) (sum string, err error) {
 	c.read = true
 	for _, s := range c.members {
@@ -262,7 +263,7 @@ func (r *Comparer) readClass(ctx context.Context, c *tagClass) (sum string, err 
 			c.checksum = cmp.Or(c.checksum, string(checksum))
 			return hex.EncodeToString(h.Sum(nil)), nil
 		}
-		s.unreadable = !s.Owns // of the others, it is known what they are to share
+		s.unreadable = !s.Owns // an owner keeps its own asset anyway
 	}
 	return "", nil
 }

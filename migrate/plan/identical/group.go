@@ -12,8 +12,8 @@ import (
 	"assetferry/state"
 )
 
-// BySize passes what has one size to f, group by group, of a list in the order of sizes: only
-// such objects can be identical. A group is good until f returns.
+// BySize calls f with each group of equal size in a list that is ordered by size: only objects of
+// the same size can be identical. A group is valid until f returns.
 func BySize[T any](list iter.Seq2[T, error], size func(T) int64, f func(group []T) error) error {
 	var group []T
 	for one, err := range list {
@@ -31,11 +31,11 @@ func BySize[T any](list iter.Seq2[T, error], size func(T) int64, f func(group []
 	return f(group)
 }
 
-// A Group is of objects that were deleted and of new ones.
+// A Group contains deleted and new objects.
 type Group struct{ Deleted, New []state.Candidate }
 
-// ByContent returns a group for each content that objects which were deleted and new ones have, in the
-// order of the new ones. The contents of these are given.
+// ByContent returns a group for each content that both deleted and new objects have, in the order
+// of the new objects. The argument contains the contents of the new objects.
 func (g Group) ByContent(contents []string) (groups []Group) {
 	byContent := map[string]*Group{}
 	for _, c := range g.Deleted {
@@ -65,10 +65,9 @@ func (g Group) ByContent(contents []string) (groups []Group) {
 // A Move is an object under its old key and its new one.
 type Move struct{ Deleted, New state.Candidate }
 
-// Pair shows which of equal objects has become which: those whose keys differ in case only,
-// those whose keys end alike, the longer the better, and what is left on both sides if that is
-// one each. New objects are ambiguous if several are left that any of those which were deleted may
-// have become.
+// Pair matches identical deleted and new objects: first those whose keys differ in case only, then
+// those with the longest common ending of their keys, and then a last pair if one is left on each
+// side. Other new objects are ambiguous if a deleted object is left.
 func (g Group) Pair() (pairs []Move, ambiguous []state.Candidate) {
 	pairs, g = g.pairBy(func(key sources.Key) (string, bool) { return migrate.FoldName(string(key)), true })
 	for parts := mostParts(g); parts > 0 && len(g.Deleted) > 0 && len(g.New) > 0; parts-- {
@@ -84,7 +83,7 @@ func (g Group) Pair() (pairs []Move, ambiguous []state.Candidate) {
 	return pairs, nil
 }
 
-// pairBy pairs those of which no other process has the same sign, and gives the others.
+// pairBy matches the objects with the same sign if no other object has it, and returns the others.
 func (g Group) pairBy(sign func(key sources.Key) (string, bool)) (pairs []Move, rest Group) {
 	deleted, new := bySign(g.Deleted, sign), bySign(g.New, sign)
 	isPair := func(c state.Candidate) (s string, is bool) {
@@ -106,7 +105,7 @@ func (g Group) pairBy(sign func(key sources.Key) (string, bool)) (pairs []Move, 
 	return pairs, rest
 }
 
-// mostParts is how many names the longest of the keys has, folders included.
+// mostParts returns the number of segments of the longest key.
 func mostParts(g Group) (n int) {
 	for _, c := range slices.Concat(g.Deleted, g.New) {
 		n = max(n, strings.Count(string(c.Key), "/")+1)
@@ -124,8 +123,8 @@ func bySign(all []state.Candidate, sign func(key sources.Key) (string, bool)) ma
 	return signs
 }
 
-// endOf gives the last names of a key, so many of them if it has as many. A library that was
-// copied between systems has the same names in another Unicode form.
+// endOf returns the last segments of a key, up to a number of them. It normalizes Unicode, because
+// a library that was copied between systems has names in another form.
 func endOf(key string, parts int) (end string, ok bool) {
 	key = migrate.NormalName(key)
 	at := len(key)

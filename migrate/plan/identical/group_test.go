@@ -27,7 +27,8 @@ func keysOf(all []state.Candidate) string {
 	return strings.Join(keys, " ")
 }
 
-// Case counts first, then the longest end that keys have in common, then that nothing else is left.
+// TestPair verifies the order of matching: case first, then the longest common ending, then the
+// last remaining pair.
 func TestPair(t *testing.T) {
 	for _, tc := range []struct{ deleted, new, pairs, ambiguous string }{
 		{"a.jpg", "b.jpg", "a.jpg>b.jpg", ""},

@@ -8,9 +8,9 @@ import (
 	"assetferry/sources"
 )
 
-// A Cursor is at the first row that was neither asked for nor passed.
+// A Cursor reads rows in key order. It is at the first row that was neither found nor skipped.
 type Cursor[T any] struct {
-	// Passed is given each row that is not asked for, if it is set.
+	// Passed, if set, is called for each row that is skipped.
 	Passed func(T) error
 
 	key  func(T) sources.Key
@@ -21,7 +21,7 @@ type Cursor[T any] struct {
 	more bool
 }
 
-// New returns a cursor over rows that come in the order of their keys. It has to be stopped.
+// New returns a cursor over rows in key order. Call its Stop method at the end.
 func New[T any](rows iter.Seq2[T, error], key func(T) sources.Key) *Cursor[T] {
 	c := &Cursor[T]{key: key}
 	c.next, c.stop = iter.Pull2(rows)
@@ -29,8 +29,8 @@ func New[T any](rows iter.Seq2[T, error], key func(T) sources.Key) *Cursor[T] {
 	return c
 }
 
-// Find returns the row of a key, which must be greater than the one asked for before. Its error is
-// that of the rows, or of Passed.
+// Find returns the row of a key, which must be greater than the previous one. It returns errors of
+// the rows and of Passed.
 func (c *Cursor[T]) Find(wanted sources.Key) (found T, known bool, err error) {
 	if err := c.pass(func(key sources.Key) bool { return key < wanted }); err != nil || !c.more || c.key(c.row) != wanted {
 		return found, false, err
@@ -40,10 +40,10 @@ func (c *Cursor[T]) Find(wanted sources.Key) (found T, known bool, err error) {
 	return found, true, nil
 }
 
-// Rest passes all rows that are left.
+// Rest skips all remaining rows.
 func (c *Cursor[T]) Rest() error { return c.pass(func(sources.Key) bool { return true }) }
 
-// Err is the error of the rows so far: they are read ahead of what is asked for.
+// Err returns the error of the rows that were read so far. One row is read ahead.
 func (c *Cursor[T]) Err() error { return c.err }
 
 // Stop ends the reading of rows.

@@ -11,7 +11,7 @@ import (
 
 var errRows = errors.New("no more rows")
 
-// rows gives keys, and then an error if there is one.
+// rows yields keys, and then err unless it is nil.
 func rows(err error, keys ...sources.Key) iter.Seq2[sources.Key, error] {
 	return func(yield func(sources.Key, error) bool) {
 		for _, k := range keys {
@@ -48,8 +48,8 @@ func TestCursor(t *testing.T) {
 	}
 }
 
-// The error of rows is known before they are asked for, and comes to whoever asks for what is
-// behind it; so does that of Passed.
+// TestCursorFails verifies that an error of the rows is kept until a caller asks for a key behind
+// it, and that the same holds for an error of Passed.
 func TestCursorFails(t *testing.T) {
 	c := New(rows(errRows), key)
 	defer c.Stop()

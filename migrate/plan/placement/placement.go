@@ -1,5 +1,5 @@
-// Package placement finds where each object goes at the destination: the category, the folder and the
-// name, by the rules of the user and the categories that are there or will be made.
+// Package placement finds the place of each object at the destination: the category, the folder and
+// the name. It uses the rules of the user, and the categories that exist or will be created.
 package placement
 
 import (
@@ -19,50 +19,50 @@ import (
 	"assetferry/sources"
 )
 
-// otherFiles is the category made for extensions that no category allows.
+// otherFiles is the category to create for extensions that no category allows.
 const otherFiles = "Other files"
 
-// fallbackExtension is the extension that an asset gets in the fallback category whose object has none
-// that a category can hold: a category is a list of extensions, and an empty one is nothing
-// that any client of the service ever sent.
+// fallbackExtension is the extension of an asset in the fallback category whose object has none
+// that a category can contain. A category is a list of extensions, and no known client of the
+// service sends an empty one.
 const fallbackExtension = "bin"
 
 // A Spot is the place that was found for an object.
 type Spot struct {
 	migrate.Place
-	Remark   string // for people, about what rules wished
+	Remark   string // for people, about a rule that could not be followed
 	Extended bool   // its name ends with an extension that the object has not
 	private  bool   // rules want it in a private category
 }
 
-// Options are what a [Placer] goes by.
+// Options are the input of a [Placer].
 type Options struct {
 	Rules     migrate.Rules
 	Mapping   *mapping.Mapping
 	There     []assets.Category     // at the destination, in the order of the service
 	Structure []sources.Category    // the categories of the source
 	Choices   map[string]string     // the categories of extensions as they were recorded before; see [Placer.Chosen]
-	Approved  []migrate.NewCategory // to be made by the approved plan
+	Approved  []migrate.NewCategory // to create by the approved plan
 	IsFixed   bool                  // there is an approved plan
 	MaxSize   int64                 // the most bytes of an asset; 0 if that is unknown
 }
 
-// A Placer finds the place of each object under the rules, with the categories
-// that are there and those it wants to be made.
+// A Placer finds the place of each object under the rules, in the existing categories and in those
+// to create.
 type Placer struct {
 	rules            migrate.Rules
 	mapping          *mapping.Mapping
 	there            []assets.Category
 	sourceCategories sourceCategories  // the categories of the source
 	choices          map[string]string // extension -> category id, or newPrefix and a name, as recorded before
-	found            map[string]string // the same as of now, for every extension asked for
-	chosen           map[string]string // those of them that objects go to
+	found            map[string]string // the category by extension, for all extensions looked up
+	chosen           map[string]string // those in use
 	wanted           []migrate.NewCategory
-	fixed            bool  // what is wanted was approved
+	fixed            bool  // the categories to create are those of an approved plan
 	maxSize          int64 // bytes; 0 if unknown
 }
 
-// New returns a Placer that has placed nothing.
+// New returns a Placer without any placed objects.
 func New(o Options) *Placer {
 	p := &Placer{rules: o.Rules, mapping: o.Mapping, there: o.There, sourceCategories: o.Structure, choices: o.Choices, fixed: o.IsFixed, maxSize: o.MaxSize,
 		found: map[string]string{}, chosen: map[string]string{}}
@@ -72,9 +72,8 @@ func New(o Options) *Placer {
 	return p
 }
 
-// Place finds where an object goes of which something was found, or the reason why it
-// cannot. That has no effect unless [Placer.Use] follows, so that objects which go not used leave no
-// category behind.
+// Place returns the place of an object, or the reason why it has none. It has no effect without
+// [Placer.Use], so that skipped objects create no category.
 func (p *Placer) Place(o sources.Object, found metadata.Found) (Spot, migrate.Reason) {
 	if o.Key.Check() != nil {
 		return Spot{}, migrate.ReasonInvalidKey
@@ -118,8 +117,8 @@ func (p *Placer) placeAs(o sources.Object, dir string, wish mapping.Place) (migr
 	return place, ""
 }
 
-// wished chooses the category of an extension where rules name one, and as always where
-// they do not, and gives the folder in it.
+// wished returns the category for an extension by the rules, or by default if no rule names one,
+// and the folder in it.
 func (p *Placer) wished(wish mapping.Place, dir, extension string) (category, folder string, ok bool) {
 	private := isTrue(wish.Private)
 	if wish.Category != "" {
@@ -138,8 +137,8 @@ func (p *Placer) wished(wish mapping.Place, dir, extension string) (category, fo
 	return category, folder, ok
 }
 
-// unsupportedReason is the reason for an object without a category. A user who wanted one
-// made must hear of it where that is not possible.
+// unsupportedReason returns the reason for an object without a category. It says so if the user
+// requested to create one and that is impossible.
 func (p *Placer) unsupportedReason() migrate.Reason {
 	if p.rules.Unsupported == "create" {
 		return migrate.ReasonNoCategoryPossible
@@ -153,8 +152,8 @@ func longSegment(folder string) bool {
 	})
 }
 
-// category chooses the category of an extension within a directory, and gives
-// what remains of the directory as the folder.
+// category returns the category for an extension within a directory, and the rest of the directory
+// as the folder.
 func (p *Placer) category(dir, extension string) (category, folder string, ok bool) {
 	switch {
 	case p.rules.Category != "":
@@ -169,8 +168,8 @@ func (p *Placer) category(dir, extension string) (category, folder string, ok bo
 	return category, dir, ok
 }
 
-// byExtension chooses the category recorded for the extension, else the first in
-// the service's order that allows it, else one that will be made.
+// byExtension chooses the category recorded for the extension, else the first in the service's
+// order that allows it, else one to create.
 func (p *Placer) byExtension(extension string) (category string, ok bool) {
 	category, ok = p.found[extension]
 	if name, isNew := migrate.WantedCategory(category); ok && (!isNew || p.fits(name, extension)) {
@@ -187,10 +186,9 @@ func (p *Placer) byExtension(extension string) (category string, ok bool) {
 	return category, ok
 }
 
-// listed gives the index of the category for an extension among those that are there,
-// or -1. One that an approved plan makes is not chosen, as if it were not there yet:
-// otherwise what a first try of that plan had made would draw objects away from where
-// they were approved to go.
+// listed returns the index of the existing category for an extension, or -1. It ignores categories
+// that an approved plan creates: otherwise those of a first attempt of that plan would attract
+// objects that were approved for other places.
 func (p *Placer) listed(extension string) int {
 	takes := func(c assets.Category) bool { return migrate.Allows(c.Extensions, extension) && !p.wants(c.Name) }
 	chosen := p.choices[extension]
@@ -203,7 +201,7 @@ func (p *Placer) listed(extension string) int {
 	return i
 }
 
-// Use notes that an object goes to a place.
+// Use records that an object is placed.
 func (p *Placer) Use(place Spot) {
 	_, extension := migrate.SplitName(place.Name)
 	extension = strings.ToLower(extension)
@@ -268,12 +266,12 @@ func (p *Placer) other(extension string) (string, bool) {
 	}
 }
 
-// wants reports whether a category of that name will be made.
+// wants reports whether a category of that name will be created.
 func (p *Placer) wants(name string) bool {
 	return slices.ContainsFunc(p.wanted, func(c migrate.NewCategory) bool { return norm.NFC.String(c.Name) == norm.NFC.String(name) })
 }
 
-// fits reports whether an extension may be in a category that will be made.
+// fits reports whether a category to create allows an extension.
 func (p *Placer) fits(name, extension string) bool {
 	if !migrate.ValidExtension(extension) {
 		return false
@@ -287,7 +285,7 @@ func (p *Placer) fits(name, extension string) bool {
 	return len(of) < maxExtensions || slices.Contains(of, extension)
 }
 
-// want adds an extension to a category that will be made.
+// want adds an extension to a category to create.
 func (p *Placer) want(name, extension string, private bool) {
 	i := slices.IndexFunc(p.wanted, func(c migrate.NewCategory) bool { return c.Name == name })
 	if i < 0 {
@@ -317,21 +315,21 @@ func (p *Placer) IsNamed(category, name string) bool {
 // [migrate.NewPrefix] and a name.
 func (p *Placer) Chosen() map[string]string { return p.chosen }
 
-// Wanted returns the categories that will be made.
+// Wanted returns the categories to create.
 func (p *Placer) Wanted() []migrate.NewCategory { return p.wanted }
 
-// WantNone forgets what should be made.
+// WantNone discards the categories to create.
 func (p *Placer) WantNone() { p.wanted = nil }
 
-// makesPublic reports whether an object would be seen by all users who has its URL, and is
-// not at the source.
+// makesPublic reports whether an object would become visible to all users with its URL although it
+// is not public at the source.
 func (p *Placer) makesPublic(dir, category string) bool {
 	from, ok := p.sourceCategories.of(dir)
 	return ok && from.Private && !p.isPrivate(category, false)
 }
 
-// isPrivate reports whether a category is private that is there, or will be made; one that
-// will be made is where that is wished.
+// isPrivate reports whether an existing category, or one to create, is private. A new one is
+// private if wished is true.
 func (p *Placer) isPrivate(category string, wished bool) bool {
 	if name, isNew := migrate.WantedCategory(category); isNew {
 		if wished && !p.fixed {

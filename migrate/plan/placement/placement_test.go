@@ -77,8 +77,9 @@ func TestChoiceIsStable(t *testing.T) {
 	}
 }
 
-// Once a category was made for an extension, another that came to allow it, as one that is
-// made for a folder does, draws nothing away from it.
+// TestChoiceOfNewCategoryIsStable verifies that after a category was created for an extension,
+// another one that allows the extension later, such as a category for a folder, does not replace
+// it.
 func TestChoiceOfNewCategoryIsStable(t *testing.T) {
 	r := migrate.Rules{CategoryBy: "folder", Unsupported: "create"}
 	first := newTestPlacer(r, nil)
@@ -134,8 +135,9 @@ func TestPlaceByFolderAndName(t *testing.T) {
 	}
 }
 
-// The fallback category takes all that no category allows, and makes names of those that
-// have no extension which a category can hold. It is made, and never changed.
+// TestPlaceInFallbackCategory verifies that the fallback category accepts all files that no
+// category allows, and gives an extension to names without a valid one. It is created, and never
+// changed.
 func TestPlaceInFallbackCategory(t *testing.T) {
 	there := []assets.Category{category("1", "Images", "jpg"), category("2", "Files", "zip", "bin"), category("3", "Rest", "abc")}
 	in := func(name string) migrate.Rules {

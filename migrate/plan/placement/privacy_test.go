@@ -10,8 +10,8 @@ import (
 	"assetferry/sources"
 )
 
-// What is private at the source never goes where all users can see it, by whatever rule it
-// gets there, and categories that are made for it are private, too.
+// TestPrivacy verifies that no rule puts an object that is private at the source where all users
+// can see it, and that categories which are created for it are private, too.
 func TestPrivacy(t *testing.T) {
 	sourceCategories := sourceCategories{
 		{Segment: "Open", Name: "Open", Extensions: []string{"JPG", "not fit"}},
@@ -58,7 +58,8 @@ func TestPrivacy(t *testing.T) {
 	}
 }
 
-// Of several categories of one name one is enough to have a new one of that name private.
+// TestPrivacyOfSeveral verifies that a new category is private if any of several source categories
+// of the same name is private.
 func TestPrivacyOfSeveral(t *testing.T) {
 	k := sourceCategories{{Segment: "a", Name: "Name", Extensions: []string{"jpg"}}, {Segment: "b", Name: "Name", Private: true, Extensions: []string{"png", "jpg"}}}
 	if diff := cmp.Diff(migrate.NewCategory{Name: "Name", Private: true, Extensions: []string{"jpg", "png"}}, k.called("Name")); diff != "" {
@@ -66,7 +67,8 @@ func TestPrivacyOfSeveral(t *testing.T) {
 	}
 }
 
-// A category that is like one with all the extensions that there may be takes no more.
+// TestFullCategory verifies that a category with the maximum number of extensions accepts no
+// others.
 func TestFullCategory(t *testing.T) {
 	full := sources.Category{Segment: "Full", Name: "Full"}
 	for n := range maxExtensions {

@@ -12,10 +12,10 @@ import (
 
 const maxExtensions = 100 // of a category
 
-// sourceCategories are the categories of the source, where it reports them.
+// sourceCategories are the categories of the source, if it has any.
 type sourceCategories []sources.Category
 
-// of gives the category that a key is in.
+// of returns the source category of a directory.
 func (k sourceCategories) of(dir string) (sources.Category, bool) {
 	segment, _, _ := strings.Cut(dir, "/")
 	i := slices.IndexFunc(k, func(c sources.Category) bool { return migrate.NormalName(c.Segment) == segment })
@@ -25,8 +25,8 @@ func (k sourceCategories) of(dir string) (sources.Category, bool) {
 	return k[i], true
 }
 
-// called gives the category that a new one of a name is made like: the one whose objects go
-// there for their keys, or else all that are called so. It is private if one of them is.
+// called returns the settings of a new category with a name: those of the source category whose
+// keys lead there, or else of all with that name. It is private if one of them is.
 func (k sourceCategories) called(name string) (like migrate.NewCategory) {
 	like.Name = name
 	add := func(c sources.Category) {

@@ -15,14 +15,15 @@ import (
 )
 
 const (
-	// fewestJudged is how many contents must be looked at before they report anything.
+	// fewestJudged is the minimum number of contents to check before the result counts.
 	fewestJudged = 10
-	// mostJudged is how many are looked at.
+	// mostJudged is the maximum number of contents to check.
 	mostJudged = 100
 )
 
 // CheckContents fails if most of the new contents that would replace assets do not have the type of
-// their names. An encrypted disk looks like that. Of the planned items, replaced are replacements.
+// their names, as after the files of a disk were encrypted. Replaced is the number of replacements
+// among the planned items.
 func (g SafetyChecks) CheckContents(ctx context.Context, s sources.Source, replaced int64, planned iter.Seq2[state.Item, error]) error {
 	if replaced < fewestJudged || replaced <= g.AcceptChanges {
 		return nil
@@ -59,17 +60,17 @@ func (g SafetyChecks) CheckContents(ctx context.Context, s sources.Source, repla
 	}
 }
 
-// fits reports whether the content of an object is of the type that its name says, and
-// whether that is known at all.
+// fits reports whether the type of an object's content is known, and whether it is the type that
+// the name indicates.
 func fits(ctx context.Context, s sources.Source, o sources.Object) (known, fits bool, err error) {
 	_, extension := migrate.SplitName(string(o.Key))
 	extension = strings.ToLower(extension)
-	if o.Size == 0 || header.Agrees(extension, "") { // nothing that begins with no known bytes is wrong there
+	if o.Size == 0 || header.Agrees(extension, "") { // an unknown type cannot be wrong
 		return false, false, nil
 	}
 	r, err := s.Open(ctx, o, 0)
 	if err != nil {
-		return false, false, context.Cause(ctx) // sending it will show what is wrong with it
+		return false, false, context.Cause(ctx) // the upload reports the error
 	}
 	head := make([]byte, min(o.Size, header.Enough))
 	_, err = io.ReadFull(r, head)

@@ -1,5 +1,4 @@
-// Package safety holds a sync against its safety checks: limits to what it may do to assets that are
-// there already.
+// Package safety checks a plan of a sync against limits to the changes of existing assets.
 package safety
 
 import (
@@ -14,30 +13,32 @@ import (
 	"assetferry/state"
 )
 
-// SafetyChecks are limits to what a sync may do to assets that are there already, and what the
-// user accepts beyond them. A source in trouble looks like one in which a lot was done,
-// so nothing here is waived by answering yes to everything.
+// SafetyChecks are limits to the changes of existing assets in a sync, and the exceptions that the
+// user accepts. A broken source looks like one with many changes, so answering yes to all questions
+// accepts no exception.
 type SafetyChecks struct {
 	Sentinel          sources.Key // must be listed; empty: none
 	MaxDelete         int64       // the most assets that may be trashed
 	MaxDeletePercent  float64     // the same, of the objects that are known
 	MaxChanges        int64       // the most assets that may be replaced, described or moved
 	MaxChangesPercent float64     // the same, of the objects that are known
-	AcceptDeletes     int64       // so many may be trashed all the same
-	AcceptChanges     int64       // so many may be changed all the same
-	AcceptRules       bool        // other rules than those of the last sync are meant
+	AcceptDeletes     int64       // this number may be trashed beyond the limit
+	AcceptChanges     int64       // this number may be changed beyond the limit
+	AcceptRules       bool        // accept rules that differ from those of the last sync
 }
 
-// DefaultChecks are the safety checks where the user says nothing.
+// DefaultChecks returns the default limits.
 func DefaultChecks() SafetyChecks {
 	return SafetyChecks{MaxDelete: 500, MaxDeletePercent: 1, MaxChanges: 1000, MaxChangesPercent: 20}
 }
 
 const (
-	// fewChanges are never too many, whatever part of a small library they are.
+	// fewChanges is a number of changes that is always accepted, even if it is a large part of a
+	// small library.
 	fewChanges = 20
-	// fewDeletes are never too many, as long as at least as many objects are left: one of a
-	// hundred is all that one percent is, and a source of three that lost all of them is empty.
+	// fewDeletes is a number of deletions that is always accepted if at least as many objects are
+	// left: one percent of a hundred objects is only one, and a source that lost all of its three
+	// objects is empty.
 	fewDeletes = 5
 )
 
@@ -76,7 +77,7 @@ func (g SafetyChecks) CheckRules(ctx context.Context, store *state.Store, run st
 	}
 }
 
-// CheckChanges fails if more of the known objects would be changed than may be.
+// CheckChanges fails if more of the known objects would be changed than the limit allows.
 func (g SafetyChecks) CheckChanges(changes, known int64) error {
 	few := changes <= fewChanges && changes <= g.MaxChanges
 	if few || changes <= g.AcceptChanges || changes <= g.MaxChanges && within(changes, known, g.MaxChangesPercent) {
@@ -89,8 +90,7 @@ func (g SafetyChecks) CheckChanges(changes, known int64) error {
 	}
 }
 
-// TooManyDeletes returns why more assets of the known objects are due than may be trashed, or "" if
-// they are not.
+// TooManyDeletes returns why the number of assets to trash exceeds the limit, or "" if it does not.
 func (g SafetyChecks) TooManyDeletes(due, known int64) (why string) {
 	few := due <= fewDeletes && 2*due <= known && g.MaxDeletePercent > 0
 	if due <= g.AcceptDeletes || due <= g.MaxDelete && (few || within(due, known, g.MaxDeletePercent)) {
@@ -100,10 +100,10 @@ func (g SafetyChecks) TooManyDeletes(due, known int64) (why string) {
 		counted(due, "asset"), migrate.CheckManyDeletes, counted(known, "known object"), migrate.Grouped(g.MaxDelete), g.MaxDeletePercent)
 }
 
-// within reports whether so many are at most a part of all, in percent.
+// within reports whether n is at most a percentage of all.
 func within(n, all int64, percent float64) bool { return float64(n)*100 <= percent*float64(all) }
 
-// counted gives a number with its word.
+// counted returns a number with its word.
 func counted(n int64, word string) string {
 	if n == 1 {
 		return "1 " + word

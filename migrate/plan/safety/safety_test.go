@@ -8,7 +8,7 @@ func TestTooManyDeletes(t *testing.T) {
 		change     func(*SafetyChecks)
 		want       string
 	}{
-		{5, 10, nil, ""}, // few, and as many are left
+		{5, 10, nil, ""}, // few, and the same number is left
 		{5, 9, nil, "5 assets would be trashed because their objects were deleted at the source, of 9 known objects: the limits are 500 and 1 %; none was trashed"},
 		{6, 600, nil, ""},
 		{6, 599, nil, "6 assets would be trashed because their objects were deleted at the source, of 599 known objects: the limits are 500 and 1 %; none was trashed"},

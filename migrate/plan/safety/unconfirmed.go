@@ -9,27 +9,27 @@ import (
 	"assetferry/state"
 )
 
-// Unconfirmed are what is at the source and cannot be taken for now: any of it may be an object that
-// was deleted, under another key.
+// Unconfirmed are obstacles and unreadable objects at the source: each may be a deleted object
+// under another key.
 type Unconfirmed struct {
 	store  *state.Store
 	run    state.Run
-	oldest time.Time // what happened before does not matter
+	oldest time.Time // earlier times do not matter
 	sizes  map[int64]bool
 
 	before []state.Run   // the newest first
 	page   []sources.Key // of unknown size
-	since  time.Time     // every listing since then has had all of unknown size; zero if there is nothing
+	since  time.Time     // each listing since then had all objects of unknown size; zero if there are none
 }
 
-// NewUnconfirmed returns no unconfirmed items yet of a run. About what was missed first before a time they are not
-// asked.
+// NewUnconfirmed returns an empty Unconfirmed for a run. It will not be used for objects that were
+// first missed before oldest.
 func NewUnconfirmed(store *state.Store, run state.Run, oldest time.Time) *Unconfirmed {
 	return &Unconfirmed{store: store, run: run, oldest: oldest, sizes: map[int64]bool{}}
 }
 
-// Has reports whether an object may be unconfirmed by its size, or by when it was missed first: what
-// could not be looked into before that is not where it went.
+// Has reports whether an object of this size that was first missed at that time may be one of the
+// unconfirmed ones. Those that were unreadable before that time are not the moved object.
 func (d *Unconfirmed) Has(size int64, missed time.Time) bool {
 	return d.sizes[size] || !d.since.IsZero() && !missed.After(d.since)
 }
@@ -37,7 +37,7 @@ func (d *Unconfirmed) Has(size int64, missed time.Time) bool {
 // AddSize adds an object of a known size.
 func (d *Unconfirmed) AddSize(size int64) { d.sizes[size] = true }
 
-// AddUnsized adds what has no known size. Has knows of it after Flush.
+// AddUnsized adds an entry of unknown size. Has includes it after Flush.
 func (d *Unconfirmed) AddUnsized(ctx context.Context, key sources.Key) error {
 	if d.page = append(d.page, key); len(d.page) < state.PageSize {
 		return nil
@@ -45,10 +45,10 @@ func (d *Unconfirmed) AddUnsized(ctx context.Context, key sources.Key) error {
 	return d.Flush(ctx)
 }
 
-// maxRunsRead are more than anyone asks how long something has been failing.
+// maxRunsRead limits the number of runs to read. No one needs to know about older failures.
 const maxRunsRead = 1000
 
-// Flush finds since when there is what was added without a size.
+// Flush finds the time since which the entries without a size exist.
 func (d *Unconfirmed) Flush(ctx context.Context) (err error) {
 	if len(d.page) == 0 {
 		return nil
@@ -66,8 +66,8 @@ func (d *Unconfirmed) Flush(ctx context.Context) (err error) {
 	return err
 }
 
-// pageSince gives the time since which every listing has had all of the page. Only finished runs
-// count that noted what was deleted: all else they found, beside it.
+// pageSince returns the time since which each listing has had all of the page. Only finished runs
+// count that recorded deletions, because these also stored all other findings.
 func (d *Unconfirmed) pageSince(ctx context.Context) (since time.Time, err error) {
 	since = d.run.ListedAt
 	for _, r := range d.before {

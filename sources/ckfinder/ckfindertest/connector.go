@@ -127,7 +127,7 @@ func (c *Connector) RemoveAll(prefix string) {
 	c.kinds = slices.DeleteFunc(c.kinds, func(k string) bool { return k+"/" == prefix })
 }
 
-// Make makes a folder, such as Images/a/.
+// Make creates a folder, such as Images/a/.
 func (c *Connector) Make(folder string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
