@@ -33,8 +33,8 @@ var meanings = map[int]string{
 
 // Codes that commands of a kind share.
 const (
-	offlineCodes  = "0 1 2"                    // commands that need neither a service nor a state database
-	readCodes     = "0 1 2 10 11 130"          // commands that read the state database
+	offlineCodes  = "0 1 2"                    // commands that send no request, and need no state database
+	readCodes     = "0 1 2 10 130"             // commands that read the state database
 	keepCodes     = "0 1 2 10 11 130"          // commands that write to the state database only
 	askCodes      = "0 1 2 7 12 130"           // commands that send requests
 	askStateCodes = "0 1 2 7 11 12 130"        // commands that send requests and write to the state database
@@ -59,16 +59,16 @@ var codes = map[string]string{
 	"undo":       namedRunCodes,
 	"verify":     "0 1 2 3 4 7 10 11 12 130",
 	"export":     "0 1 2 3 7 12 130",
-	"status":     "0 1 2 3 10 11 130",
+	"status":     "0 1 2 3 10 130",
 	"runs":       readCodes,
 	"explain":    readCodes,
-	"report":     "0 1 2 3 10 11 130",
+	"report":     "0 1 2 3 10 130",
 	"urls":       "0 1 2 4 10 11 130",
-	"rewrite":    "0 1 2 3 10 11 130",
+	"rewrite":    "0 1 2 3 10 130",
 	"assets":     askCodes,
 	"ai":         askCodes,
 	"enrich":     askStateCodes,
-	"schedule":   "0 1 2 11",
+	"schedule":   offlineCodes,
 	"state":      keepCodes,
 	"completion": offlineCodes,
 	"help":       offlineCodes,
@@ -98,7 +98,7 @@ var codes = map[string]string{
 	"enrich reject":                 keepCodes,
 	"enrich import":                 keepCodes,
 	"enrich decorative":             keepCodes,
-	"state check":                   "0 1 2 4 10 11 130",
+	"state check":                   "0 1 2 4 10 130",
 }
 
 // ownMeanings explains codes that mean something more definite for a command.
@@ -111,6 +111,7 @@ var ownMeanings = map[string]map[int]string{
 	},
 	"migrate": {exit.CodeItems: "finished, but some items failed or changed, or are in conflict or unconfirmed"},
 	"sync":    {exit.CodeItems: "finished, but some items failed or changed, or are in conflict or unconfirmed"},
+	"adopt":   {exit.CodeSafetyCheck: "stopped by a safety check"},
 	"undo":    {exit.CodeItems: "finished, but some items failed or are in conflict", exit.CodeSafetyCheck: "not approved"},
 	"verify":  {exit.CodeItems: "the run is unfinished, or some of its items did not arrive"},
 	"export":  {exit.CodeItems: "finished, but some files could not be written"},

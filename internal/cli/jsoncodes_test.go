@@ -49,7 +49,7 @@ func codeLists(t *testing.T) []codeList {
 		{"run_state", constants(t, "state", "RunState"), 6},
 		{"outcomes and report --only", report.States(), 20},
 		{"phase", phases(t), 12},
-		{"result of verify and urls --check", []string{"difference", "note"}, 2},
+		{"result of verify, urls --check and state check", []string{"difference", "note"}, 2},
 		{"field of verify and urls --check", verifiedFields(t), 8},
 		{"result of doctor", []string{doctor.OK, doctor.Warning, doctor.Failed, doctor.Unchecked}, 4},
 		{"check of doctor", doctorChecks(t), 15},

@@ -75,7 +75,7 @@ func written() map[string]trace {
 		"state":   {"state database", `^(state(/assetferry(/[^/]*\.db[^/]*(/.*)?)?)?|st(/.*)?)$`},
 		"sandbox": {"$XDG_DATA_HOME/assetferry/sandbox, or --data DIR", `^data(/.*)?$`},
 		"log":     {"only with --log-file", `^run\.log$`},
-		"output":  {"files of --output, -o and --approval-request", `^out/[^/]+$`},
+		"output":  {"files of --output, -o, --approval-request and --summaries", `^out/[^/]+$`},
 		"pages":   {"the pages that enrich documents writes next to yours, with a .json for each", `^pages/[^/]+\.enriched\.html(\.json)?$`},
 		"export":  {"the folder of export", `^exported(/.*)?$`},
 		"metrics": {"--metrics", `^m\.prom$`},

@@ -11,7 +11,7 @@ import (
 	"assetferry/internal/tabular"
 )
 
-// fromJSON returns the row of a line. Values may be texts, numbers, booleans and lists of these.
+// fromJSON returns the row of a line. Values may be strings, numbers, booleans and lists of these.
 func (t *Table) fromJSON(from tabular.Row) (row, error) {
 	var is map[string]json.RawMessage
 	if err := from.Decode(&is); err != nil {
@@ -121,7 +121,7 @@ func valuesOf(value json.RawMessage) (texts []string, wrong string) {
 	for _, v := range list {
 		switch v[0] {
 		case '{', '[':
-			return nil, "a list may contain only texts, numbers, true and false"
+			return nil, "a list may contain only strings, numbers, true and false"
 		case 'n': // null is no value
 		case '"':
 			var text string

@@ -208,7 +208,7 @@ func TestMistakes(t *testing.T) {
 			"7:16: not JSON: invalid character '}' looking for beginning of object key string",
 			"8:16: data follows the object; each object needs its own line",
 			`9:16: duplicate field "alt"`,
-			"10:30: a list may contain only texts, numbers, true and false",
+			"10:30: a list may contain only strings, numbers, true and false",
 			`11:2: "abc" is not a SHA-256 checksum of 64 hexadecimal digits`,
 		}},
 		{"more.jsonl", strings.Join([]string{

@@ -29,8 +29,8 @@ func newContextsCommand(f *command.Factory) *cobra.Command {
 		Short: "Show and change contexts, such as a house style",
 		Long: `A context of the AI content service contains prompts and files, such as a style
 for alt texts. To use a context, set --ai-context of enrich, ai ask, ai action
-or ai review. Listing and showing contexts needs the permission ai:contexts:read
-(its name is a guess). All other commands need ai:admin.
+or ai review. The commands ls and show need the permission ai:contexts:read (its
+name is a guess). With --all, they need ai:admin, as all other commands do.
 `,
 	}
 	c.AddCommand(newContextsListCommand(f), newContextsShowCommand(f), newContextsCreateCommand(f), newContextsAddCommand(f), newContextsChangeCommand(f), newContextsDeleteCommand(f))
@@ -102,8 +102,8 @@ func newContextsShowCommand(f *command.Factory) *cobra.Command {
 		Use:   "show ID",
 		Short: "Show the content of a context",
 		Long: `Show shows the prompts and files of a context with their IDs. --all also shows
-the text of the prompts, and contexts that the token does not permit. It needs
-the permission ai:admin.
+the text of the prompts, and contexts that the token does not permit. --all
+needs the permission ai:admin.
 `,
 		Example: `  assetferry ai contexts show house-style --all`,
 		Args:    cmdline.One("ID"),

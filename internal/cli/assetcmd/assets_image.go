@@ -32,8 +32,9 @@ func newImageCommand(f *command.Factory) *cobra.Command {
 		Short: "Download a rendition of an image, or show its URL",
 		Long: `Image requests a rendition of an image, a copy in another size or format. With
 -o, it downloads the rendition to a file. -o - writes to stdout. Without -o, it
-shows the URL. The service uses its nearest width, and never enlarges an image.
-The extension of the file selects the format, unless you give --format.
+shows the URL. The service uses the nearest width that it offers, and never
+enlarges an image. The extension of the file selects the format, unless you give
+--format.
 `,
 		Args: cmdline.One("ID"),
 		RunE: look(f, func(ctx context.Context, _ *cobra.Command, args []string) (err error) {

@@ -41,7 +41,7 @@ after the proposal. The steps:
     assetferry enrich proposals           show proposals as a page or a table
     assetferry enrich import FILE         read the decisions
     assetferry enrich apply               write accepted proposals
-    assetferry undo --run ID              undo a run of apply
+    assetferry undo --run ID --apply      undo a run of apply
 
 Before describe, review, translate and documents send anything, they show the
 selection, the host, the number of billable requests and the expected cost. Then

@@ -33,8 +33,10 @@ after the proposal, the asset is a conflict and does not change. The service
 cannot lock an asset. A change that a user saves in the fraction of a second
 between reading and writing is overwritten.
 
-Apply sends nothing to the AI content service. assetferry undo --run ID restores
-the previous texts, except where users changed them afterwards.
+Apply sends nothing to the AI content service. To restore the previous texts,
+except where users changed them afterwards:
+
+    assetferry undo --run ID --apply
 `,
 		Example: `  assetferry enrich apply --dry-run
   assetferry enrich apply --yes`,

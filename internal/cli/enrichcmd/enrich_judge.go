@@ -26,7 +26,7 @@ func newImportCommand(f *command.Factory) *cobra.Command {
 		Use:   "import FILE",
 		Short: "Read decisions from a page or a table",
 		Long: `Import reads the file of decisions from the page of proposals, or an edited
-table. The column decision contains accept, reject or decorative. Empty means
+table. The decision column contains accept, reject or decorative. Empty means
 undecided. If the decision is accept, edited texts are used. If the file has
 mistakes, import lists each with its line and changes nothing.
 

@@ -45,7 +45,7 @@ func newProposalsCommand(f *command.Factory) *cobra.Command {
 		Long: `Proposals shows undecided proposals. --only selects others. The HTML page shows
 each image, the current text, the proposed text and the cost. Accept, edit or
 reject proposals on the page, and save the decisions as a file. In the CSV
-table, write accept, reject or decorative into the column decision, and edit the
+table, write accept, reject or decorative in the decision column, and edit the
 texts. To import a file of decisions:
 
     assetferry enrich import FILE

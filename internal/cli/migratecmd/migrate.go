@@ -85,8 +85,9 @@ it. It must also have identical content, or a provenance attribute that names
 this source. Adopt counts the objects without a match. A later migrate uploads
 them.
 
-Use adopt if other programs uploaded the files. A lost state database does not
-need adopt, because migrate matches existing assets before it uploads anything.
+Use adopt if other programs uploaded the files. If you lost the state database,
+you do not need adopt: migrate matches existing assets before it uploads
+anything.
 `,
 		Example: `  assetferry adopt ./photos --dry-run
   assetferry adopt ./photos`,

@@ -33,7 +33,7 @@ type StayOptions struct {
 // AddStayFlags adds the flags for repeated runs.
 func AddStayFlags(f *pflag.FlagSet, o *StayOptions) {
 	f.BoolVar(&o.watch, "watch", false, "keep running, and run again when the source folder changes")
-	f.DurationVar(&o.rescan, "rescan", 0, fmt.Sprintf("keep running, and run again after this `duration`, also with --watch (default %v)", defaultRescan))
+	f.DurationVar(&o.rescan, "rescan", 0, fmt.Sprintf("keep running, and run again after this `duration`; with --watch, even without a change (default with --watch: %v)", defaultRescan))
 }
 
 // stay runs a command repeatedly if the flags ask for it, and else once.

@@ -32,9 +32,9 @@ and with other pages. It changes nothing, and works while a run is in progress.
 It lists each damaged part on a line and ends with exit code 4.
 `, func(ctx context.Context, path string) error { return stateCheck(ctx, f, path) }),
 		stateSub(f, "backup", "Back up the state database to a file beside it",
-			`Backup copies the state database to a file with the same name and the ending
-.backup. The new copy replaces the last one completely or not at all. Every run
-also does this when it finishes.
+			`Backup copies the state database to a file with the same name and the suffix
+.backup. The new copy replaces the previous one completely or not at all. Every
+run also does this when it finishes.
 `, func(ctx context.Context, path string) error { return stateBackup(ctx, f, path) }),
 		stateSub(f, "compact", "Return unused space of the state database to the disk",
 			`Compact rewrites the state database to its smallest size. It needs free disk

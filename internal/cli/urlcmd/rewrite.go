@@ -45,8 +45,8 @@ deliver them. --backup-dir names another folder. --restore restores the
 originals.
 
 New URLs come from the state database. --old-prefix and the configuration
-describe the old URLs. Alternatively, --map reads both from a file of assetferry
-urls.
+describe the old URLs. Alternatively, --map reads both from a file that
+assetferry urls wrote.
 
 If PATH is -, rewrite reads stdin and writes to stdout:
 

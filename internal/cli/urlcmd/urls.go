@@ -63,10 +63,11 @@ verify and write the map again. Maps compare decoded paths and ignore the host
 of the old prefix.
 
 Assets in private categories are omitted. Assets with unknown privacy are also
-omitted until you run assetferry verify. Urls reads only the state database.
+omitted until you run assetferry verify. Without --check, urls reads only the
+state database.
 
 --check writes no map. It requests 200 random new URLs without credentials, as a
-visitor of a site would. A wrong size, or a private asset that opens without
+visitor to a site would. A wrong size, or a private asset that opens without
 credentials, is a difference.
 `,
 		Example: `  assetferry urls --old-prefix https://old.example.com/files/ > urls.tsv
