@@ -213,7 +213,7 @@ func TestAllTestsLookForLeaks(t *testing.T) {
 			t.Errorf("%s: its TestMain does not call goleak", p.ImportPath)
 		}
 	}
-	t.Logf("the tests of %d packages look for goroutines that are left behind", checked)
+	t.Logf("the tests of %d packages look for leaked goroutines", checked)
 }
 
 func packages(t *testing.T) []listed {

@@ -124,8 +124,8 @@ var rules = []rule{
 
 	// Sentences.
 	{not: `(?:^|\x00|[.:!?;] |\n\n)[-*# \t]*(What|Which|Who|Whose|Whoever|Whatever|Of)\b`, in: prose, cased: true, use: "subject, verb, object: begin with the number or the thing",
-		finds: "It is there. What is gone stays.", passes: "Nothing of this kind.\x00Which folder?",
-		unless: `[.:!?; ]*[-*# \t]*(What|Which|Who|Whose)[^.!\x00]*\?`},
+		finds: "It is there. What is gone stays.", passes: "Nothing of this kind.\x00Which folder?\x00Of returns the flag.",
+		unless: `[.:!?; ]*[-*# \t]*(What|Which|Who|Whose)[^.!\x00]*\?|Of returns\b`},
 	{not: `(?:^|\x00)(what|which|who|whose|whoever) [a-z]+`, in: inStrings, use: "subject, verb, object: begin with the thing",
 		finds: "what becomes of assets", passes: "the kind of file\x00what is this animal?",
 		unless: `(what|which|who|whose)[^.!\x00]*\?`},
