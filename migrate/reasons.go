@@ -45,22 +45,22 @@ var (
 	ReasonUnchanged       = define(definition{code: "unchanged", text: "unchanged since the last run"})
 	ReasonMetadataMissing = define(definition{code: "metadata_missing", text: "uploaded, but its metadata is not written yet"})
 	ReasonNeedsSync       = define(definition{code: "needs_sync", text: "content changed; migrate does not replace assets", missed: true,
-		remedy: "run sync to replace it"})
+		remedy: "run sync to replace the asset"})
 	ReasonIdenticalAsset    = define(definition{code: "identical_asset", text: "an asset with identical content exists"})
 	ReasonIdenticalObject   = define(definition{code: "identical_object", text: "content is identical to that of another object; both share one asset"})
 	ReasonSameNameAndSize   = define(definition{code: "same_name_and_size", text: "an asset with the same name and size exists"})
 	ReasonNameExistsCreated = define(definition{code: "name_exists_created", text: "another asset has the same name; uploaded next to it"})
 	ReasonNotAtDestination  = define(definition{code: "not_at_destination", text: "not at the destination; adopt uploads nothing", missed: true,
-		remedy: "run migrate to upload it"})
+		remedy: "run migrate to upload the object"})
 	ReasonNotApproved = define(definition{code: "not_approved", text: "not in the approved plan", missed: true,
 		remedy: "write a new plan with assetferry plan {output}, and have it approved"})
 	ReasonChangedSinceApproval = define(definition{code: "changed_since_approval", text: "changed since the plan was approved", missed: true,
 		remedy: "write a new plan with assetferry plan {output}, and have it approved"})
-	ReasonRetriesExhausted = define(definition{code: "retries_exhausted", text: "failed in several runs and is not tried again ({retry_exhausted} tries it)", stopsRetries: true, missed: true,
+	ReasonRetriesExhausted = define(definition{code: "retries_exhausted", text: "failed in several runs; not tried again without {retry_exhausted}", stopsRetries: true, missed: true,
 		remedy: "fix the cause that the error names, then use {retry_exhausted}"})
-	ReasonUnconfirmed = define(definition{code: "unconfirmed", text: "uploaded before, but it is unknown whether it arrived ({retry_exhausted} tries it)", stopsRetries: true, missed: true,
-		remedy: "look for it at the destination, then use {retry_exhausted}"})
-	ReasonUnconfirmedDeleted = define(definition{code: "unconfirmed_deleted", text: "uploaded before, and since then deleted at the source; it is unknown whether an asset exists", stopsRetries: true, missed: true,
+	ReasonUnconfirmed = define(definition{code: "unconfirmed", text: "uploaded before, but never confirmed; not tried again without {retry_exhausted}", stopsRetries: true, missed: true,
+		remedy: "look for the asset at the destination, then use {retry_exhausted}"})
+	ReasonUnconfirmedDeleted = define(definition{code: "unconfirmed_deleted", text: "uploaded before, then deleted at the source; it is unknown whether an asset exists", stopsRetries: true, missed: true,
 		remedy: "look for the asset at the destination and trash it by hand, then use {retry_exhausted}"})
 
 	ReasonContentChanged        = define(definition{code: "content_changed", text: "content changed"})
@@ -85,54 +85,54 @@ var (
 	ReasonPossiblyMoved = define(definition{code: "possibly_moved", text: "deleted at the source, or moved to a key that this run could not process; its asset stays",
 		remedy: "fix the objects that this run could not process, or exclude them with {exclude}; a later sync moves or trashes the asset"})
 	ReasonGracePeriodOver = define(definition{code: "grace_period_over", text: "deleted at the source; the grace period is over"})
-	ReasonTooManyDeletes  = define(definition{code: "too_many_deletes", text: "deleted at the source; more assets than one run may trash ({accept_deletes})",
+	ReasonTooManyDeletes  = define(definition{code: "too_many_deletes", text: "deleted at the source, but the run would trash more assets than allowed ({accept_deletes})",
 		remedy: "check that the source is complete, then use {accept_deletes} to trash the assets"})
 	ReasonDeletedAtBoth = define(definition{code: "deleted_at_both", text: "deleted at the source and at the destination"})
 	ReasonAssetDeleted  = define(definition{code: "asset_deleted", text: "a user deleted the asset at the destination; it stays deleted ({repair})", missed: true,
-		remedy: "use {repair} to create it again"})
+		remedy: "use {repair} to create the asset again"})
 	ReasonAssetMoved = define(definition{code: "asset_moved", text: "a user moved or renamed the asset at the destination ({on_destination_change})", missed: true,
-		remedy: "move it back by hand, or use {on_destination_change} overwrite"})
+		remedy: "move the asset back by hand, or use {on_destination_change} overwrite"})
 	ReasonAssetEdited = define(definition{code: "asset_edited", text: "a user changed the content of the asset at the destination ({on_destination_change})", missed: true,
 		remedy: "copy the edit to the source, or use {on_destination_change} overwrite"})
 	ReasonAssetMetadataEdited = define(definition{code: "asset_metadata_edited", text: "a user changed the metadata of the asset at the destination ({on_destination_change})", missed: true,
-		remedy: "make both sides agree, or decide with {on_destination_change} keep or overwrite"})
+		remedy: "make the metadata identical at the source and the destination, or use {on_destination_change} keep or overwrite"})
 	ReasonAssetNeeded = define(definition{code: "asset_needed", text: "content changed, but its asset is still needed for another object that this run does not include", missed: true,
 		remedy: "include the other object in the run, or delete it at the source"})
 
 	ReasonSystemFile = define(definition{code: "system_file", text: "system file", ownRule: true,
-		remedy: "rename it if it is not a system file"})
+		remedy: "rename the file if it is not a system file"})
 	ReasonExcluded = define(definition{code: "excluded", text: "excluded by {include} or {exclude}", ownRule: true,
 		remedy: "change {include} or {exclude}"})
 	ReasonNotFailedBefore = define(definition{code: "not_failed_before", text: "did not fail before ({only})",
 		remedy: "run sync without {only}"})
 	ReasonNotInList = define(definition{code: "not_in_list", text: "not in the list ({files_from})",
-		remedy: "add it to the list that {files_from} names"})
+		remedy: "add the key to the list that {files_from} names"})
 	ReasonTooYoung = define(definition{code: "too_young", text: "changed too recently ({min_age})", ownRule: true, missed: true,
-		remedy: "wait for a later run, which uploads it ({min_age})"})
+		remedy: "wait for a later run, which uploads the object ({min_age})"})
 	ReasonLimit = define(definition{code: "limit", text: "beyond the limit of this run ({limit})", missed: true,
 		remedy: "run again without {limit} to upload the rest"})
 	ReasonSymlink = define(definition{code: "symlink", text: "symbolic link ({symlinks})", ownRule: true, missed: true,
-		remedy: "use {symlinks} follow to upload the files that links point to"})
+		remedy: "use {symlinks} follow to upload the files that the links point to"})
 	ReasonNotRegularFile = define(definition{code: "not_regular_file", text: "not a regular file",
 		remedy: "nothing to do: only regular files can be uploaded"})
 	ReasonArchived = define(definition{code: "archived", text: "in an archive storage class", missed: true,
-		remedy: "have the owner of the bucket restore it from its archive, then run again"})
+		remedy: "have the owner of the bucket restore the object from the archive, then run the same command again"})
 	ReasonFolderMarker = define(definition{code: "folder_marker", text: "folder marker",
 		remedy: "nothing to do: folders are created for the objects in them"})
 	ReasonUnsupportedType = define(definition{code: "unsupported_type", text: "unsupported file type: no category allows the extension", ownRule: true, missed: true,
-		remedy: "use {unsupported} create, with {fallback_category} for names without an extension, or {category}; or have an administrator allow the extension in a category"})
+		remedy: "use {unsupported} create (with {fallback_category} for names without an extension) or {category}; or have an administrator allow the extension in a category"})
 	ReasonMappingRule = define(definition{code: "mapping_rule", text: "skipped by a mapping rule", ownRule: true,
 		remedy: "change the rule; assetferry plan {explain_mapping} KEY shows it"})
 
 	ReasonSidecar = define(definition{code: "sidecar", text: "sidecar: metadata of another object",
-		remedy: "nothing to do: its metadata goes to the asset of that object; {precedence} without sidecar uploads it as an object"})
+		remedy: "nothing to do: the metadata goes to the asset of the other object; to upload the sidecar as an object, use {precedence} without sidecar"})
 
 	ReasonFolderNotRead = define(definition{code: "folder_not_read", text: "in a folder that cannot be read, or behind a link that is not followed",
 		remedy: "make the folder readable; its assets stay as they are"})
 	ReasonUnreadable = define(definition{code: "unreadable", text: "cannot be read", fails: true, missed: true,
-		remedy: "have the owner of the source make it readable, or exclude it with {exclude}"})
+		remedy: "have the owner of the source grant read access to the object, or exclude the object with {exclude}"})
 	ReasonTableError = define(definition{code: "table_error", text: "its rows in the metadata table are invalid", fails: true, missed: true,
-		remedy: "correct the rows that the error names, or exclude it with {exclude}"})
+		remedy: "correct the rows that the error names, or exclude the object with {exclude}"})
 	ReasonMetadataUnreadable = define(definition{code: "metadata_unreadable", text: "its metadata cannot be read, and mapping rules need it", fails: true, missed: true,
 		remedy: "fix what the error names, or use {ignore_metadata}"})
 	ReasonMissingAtSource = define(definition{code: "missing_at_source", text: "listed in {files_from}, but not at the source", fails: true, missed: true,
@@ -140,13 +140,13 @@ var (
 	ReasonMappingError = define(definition{code: "mapping_error", text: "a mapping rule cannot be applied", missed: true,
 		remedy: "correct the rule or the object; assetferry plan {explain_mapping} KEY shows what the rules produce"})
 	ReasonInvalidKey = define(definition{code: "invalid_key", text: "the key cannot be split into folders and a name", missed: true,
-		remedy: "rename it at the source"})
+		remedy: "rename the object at the source"})
 	ReasonNoCategoryPossible = define(definition{code: "no_category_possible", text: "no category can be created for its extension", missed: true,
-		remedy: "use {fallback_category} NAME, which adds .bin to the name; or give it an extension with a mapping rule; or rename it at the source"})
+		remedy: "use {fallback_category} NAME, which adds .bin to the name; or add an extension with a mapping rule; or rename the object at the source"})
 	ReasonNameTooLong = define(definition{code: "name_too_long", text: "a name is longer than the service allows", missed: true,
 		remedy: "shorten the name at the source"})
 	ReasonTooLarge = define(definition{code: "too_large", text: "larger than the service allows", missed: true,
-		remedy: "reduce its size, or ask the operator of the service for a higher limit"})
+		remedy: "reduce the size of the file, or ask the operator of the service for a higher limit"})
 	ReasonCategoryPublic = define(definition{code: "category_public", text: "private at the source, but its category is public", missed: true,
 		remedy: "have an administrator make the category private; or name a private one with {category}; or let a mapping rule set category and private: true"})
 	ReasonNameExists = define(definition{code: "name_exists", text: "another asset has the same name ({on_existing})", missed: true,
@@ -161,14 +161,14 @@ var (
 	ReasonAssetChangedSince = define(definition{code: "asset_changed_since", text: "the asset changed after its upload",
 		remedy: "check the changes, and trash the asset by hand if you no longer need it"})
 	ReasonAssetShared = define(definition{code: "asset_shared", text: "another source shares the asset",
-		remedy: "trash it by hand if the other source does not need it"})
+		remedy: "trash the asset by hand if the other source does not need it"})
 	ReasonContentUnreadable = define(definition{code: "content_unreadable", text: "the content of the asset cannot be read",
-		remedy: "undo it without {content}"})
+		remedy: "undo the run without {content}"})
 	ReasonAssetStateUnknown = define(definition{code: "asset_state_unknown", text: "the state of the asset is unknown",
-		remedy: "look for it at the destination, then undo again"})
+		remedy: "look for the asset at the destination, then undo the run again"})
 	ReasonAssetMissing = define(definition{code: "asset_missing", text: "not at the destination any more",
 		remedy: "nothing to do: there is nothing left to undo"})
-	ReasonChangedByLaterRun = define(definition{code: "changed_by_later_run", text: "a later run changed it; undo that run first",
+	ReasonChangedByLaterRun = define(definition{code: "changed_by_later_run", text: "a later run changed the asset; undo that run first",
 		remedy: "undo the later run first, then undo this run again"})
 
 	ReasonSharedByLaterRun = define(definition{code: "shared_by_later_run", text: "a later run made other objects share the asset; undo that run first",
@@ -181,7 +181,7 @@ var (
 	ReasonFolderMissing       = define(definition{code: "folder_missing", text: "the previous folder does not exist any more",
 		remedy: "recreate the folder, or move the asset by hand"})
 	ReasonRevisionMissing = define(definition{code: "revision_missing", text: "the previous content is not among the revisions",
-		remedy: "replace it by hand, or let the next sync replace it"})
+		remedy: "replace the content by hand, or let the next sync replace it"})
 )
 
 // Reasons returns every reason, in the order of their codes.

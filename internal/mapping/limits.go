@@ -34,7 +34,7 @@ func (e *LimitError) Error() string {
 
 // Remedy returns the next step, with settings in braces.
 func (e *LimitError) Remedy() string {
-	return "shorten it at the source or with a rule; {on_limit} cut cuts it, {on_limit} skip omits it"
+	return "shorten the text at the source or with a rule; or use {on_limit} cut to cut the text, or {on_limit} skip to omit it"
 }
 
 // fit returns a text within the limit, by the policy. The note is nil if the text did not change.

@@ -78,7 +78,7 @@ func (p *placed) skip() {
 		}
 		p.by["skip"] = reason{rule: r}
 		if p.Skip = *r.skip; p.Skip {
-			p.notes = append(p.notes, Note{"skip", r.name() + " skips it"})
+			p.notes = append(p.notes, Note{"skip", r.name() + " skips the object"})
 		}
 		return
 	}

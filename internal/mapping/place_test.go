@@ -37,7 +37,7 @@ func TestPlaceByRules(t *testing.T) {
 		"clean folder":      {"- folder: ' /a // b/./../c/ '", "cat: a/b/c/Old Harbour.JPG", `folder: the segment "." is omitted; folder: the segment ".." is omitted`},
 		"control":           {`- name: "a\tb"`, "cat: archive/2019/a b.JPG", "name: control characters became spaces"},
 		"long name":         {"- name: " + long, "cat: archive/2019/" + strings.Repeat("long ", 50) + "long….JPG", "name: cut to 255 of 299 characters: the service accepts 256"},
-		"skipped":           {"- skip: true", "skip", "skip: rule 1 at assetferry.yaml:3 skips it"},
+		"skipped":           {"- skip: true", "skip", "skip: rule 1 at assetferry.yaml:3 skips the object"},
 		"not skipped":       {"- {when: size > 2000000, skip: false}\n- skip: true", "cat: archive/2019/Old Harbour.JPG", ""},
 		"private by text":   {`- private: ${ segment(folder, 1) == "archive" }`, "cat: archive/2019/Old Harbour.JPG private=true", ""},
 		"private by nobody": {"- private: ${ headline }", "cat: archive/2019/Old Harbour.JPG", ""},

@@ -17,7 +17,7 @@ var activityOrder = []activity{page, drawing, macros, program}
 // activeSVG is the code of the finding about SVG files. A Probe limits it to files with scripts.
 const activeSVG = "active_svg"
 
-const decidesActive = "use --exclude or a private category, or leave them public if you trust the content owner"
+const decidesActive = "use --exclude or a private category, or allow public access if you trust the content owner"
 
 // activities returns empty sums of files that may run code.
 func activities() map[activity]*sum {

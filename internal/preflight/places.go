@@ -9,20 +9,20 @@ import (
 // publicFiles has a word in capitals, because an oversight here publishes files.
 var publicFiles = definition{id: "public", severity: Warning,
 	title:  "would be PUBLIC, readable by anyone with the URL",
-	remedy: "--category, --category-by, or make the category private first"}
+	remedy: "use --category or --category-by, or make the category private first"}
 
 var (
 	hiddenFolders = definition{id: "hidden_folders", severity: Loss, unit: "folder",
 		title:  "unreadable folder; its objects are not listed",
-		remedy: "make the source readable, or --exclude"}
+		remedy: "make the source readable, or use --exclude"}
 	emptyFiles = definition{id: "empty", severity: Warning,
 		title:  "empty",
-		remedy: "--exclude, or check the source for damage"}
+		remedy: "use --exclude, or check the source for damage"}
 )
 
 // doubledNames is a sign of another state database for the same destination.
 var doubledNames = definition{id: "duplicate_names", severity: Warning, unit: "name",
-	title:  "duplicate at the destination, in the same folder and with the same size; another state database may use it",
+	title:  "shared by assets with the same folder and size; another state database may use the destination",
 	remedy: "use one state database for each destination. To list the extra assets:\n  assetferry verify"}
 
 // Doubled returns the finding about duplicate names at the destination, if there are any.

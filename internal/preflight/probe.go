@@ -46,14 +46,14 @@ func NewProbe(source sources.Source, store *state.Store, maxMegapixels float64) 
 	return &Probe{
 		Source: source, Store: store, MaxMegapixels: maxMegapixels, Concurrency: 1, Progress: func(int64, int64) {},
 		tooBig: newSum("image_too_large", Loss, "image with more than "+limit+" megapixels, the limit of the service",
-			"reduce the image, raise the limit at the service, or --exclude"),
+			"reduce the image, raise the limit at the service, or use --exclude"),
 		damaged: newSum("image_damaged", Warning, "image with a damaged or incomplete header",
-			"replace the file at the source, or --exclude"),
+			"replace the file at the source, or use --exclude"),
 		differs: newSum("type_differs", Warning, "content that does not match the extension",
-			"rename the file at the source, or --exclude"),
+			"rename the file at the source, or use --exclude"),
 		active: newSum(activeSVG, Warning, "SVG with scripts, event handlers or external references", decidesActive),
 		failed: newSum("probe_failed", Loss, "unreadable",
-			"make the source readable, or --exclude"),
+			"make the source readable, or use --exclude"),
 	}
 }
 
@@ -255,7 +255,7 @@ func (p *Probe) wholePage(ctx context.Context, run int64, page []state.Content) 
 
 var identicalContent = definition{id: "identical_content", severity: Note, unit: "group",
 	title:  "objects with identical content",
-	remedy: "--duplicates one-asset creates one asset for each group, or --exclude"}
+	remedy: "use --duplicates one-asset to create one asset for each group, or --exclude"}
 
 // EqualTags finds identical content by the listing alone, for sources whose version tags are
 // checksums.

@@ -80,7 +80,7 @@ func verifiedSample() sample {
 	r.Destination = Amount{99_412, 413_869_677_112}
 	r.Verification = Verification{Level: "checksum", At: &at, Compared: 99_412, ComparedByChecksum: 99_412, Verified: 99_412, ByChecksum: 99_412, Covers: true, LastArrival: &last}
 	r.Skipped = []Skipped{
-		{Reason: "system_file", Message: "system file", Amount: Amount{412, 3_345_678}, Decides: "rename it if it is not a system file", Examples: []string{"2019/.DS_Store", "2019/spring/Thumbs.db"}},
+		{Reason: "system_file", Message: "system file", Amount: Amount{412, 3_345_678}, Decides: "rename the file if it is not a system file", Examples: []string{"2019/.DS_Store", "2019/spring/Thumbs.db"}},
 		{Reason: "excluded", Message: "excluded by --include or --exclude", Amount: Amount{176, 9_000_000}, Decides: "change --include or --exclude", Examples: []string{"brand/old/logo.ai"}},
 	}
 	r.Undo = Undo{Created: Amount{98_112, 411_523_998_211}, Command: "assetferry undo --run " + r.Run.ID}
@@ -126,7 +126,7 @@ func failedSample() sample {
 	at := noon.Add(-time.Hour)
 	last := noon
 	r.Verification.At, r.Verification.LastArrival = &at, &last
-	r.Skipped = []Skipped{{Reason: "archived", Message: "in an archive storage class", Amount: Amount{83, 1e6}, Missed: true, Decides: "have the owner of the bucket restore it from its archive, then run again", Examples: []string{arabic, hostile, long}}}
+	r.Skipped = []Skipped{{Reason: "archived", Message: "in an archive storage class", Amount: Amount{83, 1e6}, Missed: true, Decides: "have the owner of the bucket restore the object from the archive, then run the same command again", Examples: []string{arabic, hostile, long}}}
 	r.Problems = []Problem{
 		{State: failed, Reason: "too_large", Message: "too large for the service (413)", Remedy: "ask the operator of the service for a higher limit, make the files smaller, or omit them with --exclude", Amount: Amount{203, 4e9},
 			Examples: []Example{{arabic, "POST /assets: 413 Payload Too Large: File exceeds the limit"}, {long, "POST /assets: 413 Payload Too Large"}, {hostile, "<b>no</b>"}}},
@@ -173,9 +173,9 @@ func syncSample() sample {
 		Trend: []Measure{{objectsMeasured, 100_352, before(100_340)}, {bytesMeasured, 4e11, before(3e11)}, {created, 12, before(40)}, {replaced, 4, before(4)}, {metadataUpdated, 2, before(0)},
 			{moved, 3, before(0)}, {trashed, 1, before(0)}, {deletedAtSource, 914, before(2)}, {failing, 4, before(1)}},
 		Changes: []Change{{State: created, Amount: Amount{12, 3e6}, First: []Changed{{Key: arabic}, {Key: hostile}, {Key: long}}}, {State: moved, Amount: Amount{3, 2e6}, First: []Changed{{long, "old/" + long}, {arabic, hostile}, {"b.jpg", "a.jpg"}}}},
-		Drift:   []Change{{Reason: "asset_deleted", Message: "its asset was deleted at the destination; --repair creates it again", Amount: Amount{1, 3}, First: []Changed{{Key: long}}}},
+		Drift:   []Change{{Reason: "asset_deleted", Message: "a user deleted the asset at the destination; it stays deleted (--repair)", Amount: Amount{1, 3}, First: []Changed{{Key: long}}}},
 		Deleted: &Deleted{Amount: Amount{914, 1e8}, New: Amount{912, 1e8}, Kept: Amount{914, 1e8}, InGrace: Amount{2, 10}, GraceEnds: &noon, First: []DeletedObject{
-			{Key: hostile, New: true, Since: &noon, State: skipped, Reason: "too_many_deletes", Message: "deleted at the source; more assets than one run may trash, see --accept-deletes"},
+			{Key: hostile, New: true, Since: &noon, State: skipped, Reason: "too_many_deletes", Message: "deleted at the source, but the run would trash more assets than allowed (--accept-deletes)"},
 			{Key: long, Since: &since, GraceEnds: &noon, State: skipped, Reason: "grace_period", Message: "deleted at the source; its asset is kept during --grace-period"}}},
 		Failing:   Failing{4, []FailingObject{{"x.jpg", failed, &since, 4, "POST /assets: 413 Payload Too Large"}, {long, failed, nil, 1, hostile}, {arabic, conflict, nil, 0, "another user moved the asset"}}},
 		Recovered: &Change{Amount: Amount{1, 4}, First: []Changed{{Key: arabic}}},

@@ -72,9 +72,9 @@ func doneGroup(u Undo) group {
 	case u.Undoes != "":
 		return group{Title: "Undone", Tone: "good"}
 	case inTrash(u) > 0 && u.left() > 0:
-		return group{Title: "Done, partly undone since", Tone: "calm"}
+		return group{Title: "Done, later partly undone", Tone: "calm"}
 	case inTrash(u) > 0:
-		return group{Title: "Done, undone since", Tone: "calm"}
+		return group{Title: "Done, later undone", Tone: "calm"}
 	}
 	return group{Title: "Done", Tone: "good"}
 }

@@ -405,8 +405,8 @@ func TestPageOfAnUndoneRun(t *testing.T) {
 		r    Report
 		want []string
 	}{
-		{undone, []string{"Undone</h2>", "Done, undone since</dt>", "an undo later trashed 300"}},
-		{inPart, []string{"Undone</h2>", "Done, partly undone since</dt>", "An undo trashes 20 assets that this run created."}},
+		{undone, []string{"Undone</h2>", "Done, later undone</dt>", "an undo later trashed 300"}},
+		{inPart, []string{"Undone</h2>", "Done, later partly undone</dt>", "An undo trashes 20 assets that this run created."}},
 		{undo, []string{"Partly undone</h2>", "Undone</dt>", "Conflicts</dt>", "created by the run, now in the trash", "<dt>Undoes run</dt>"}},
 	} {
 		html := sample{Report: test.r}.html(t)

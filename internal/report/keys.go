@@ -21,7 +21,7 @@ type LineBreakError struct {
 }
 
 func (e *LineBreakError) Error() string {
-	return fmt.Sprintf("%s with line breaks omitted, because each line is one key; the first is %s",
+	return fmt.Sprintf("%s with line breaks were omitted, because each line is one key; the first is %s",
 		ui.Counted(e.Keys, "key"), ui.Sanitize(e.First))
 }
 

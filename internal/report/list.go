@@ -51,7 +51,7 @@ func (c Choice) takes(l Line) bool {
 
 // ErrOnlyCounted says that a list lacks the unchanged objects, because the state database has only
 // their number.
-var ErrOnlyCounted = errors.New("the state database has only the number of unchanged objects of this run")
+var ErrOnlyCounted = errors.New("the state database stores only a count of the unchanged objects in this run")
 
 // ErrPruned says that a run has no list of objects any more.
 var ErrPruned = errors.New("the items of this run were pruned; only the counts are left")

@@ -101,7 +101,7 @@ func TestKeys(t *testing.T) {
 	if diff := cmp.Diff([]string{"a.jpg", " b ", "./c", "\ff"}, got); diff != "" {
 		t.Error(diff)
 	}
-	want := `2 keys with line breaks omitted, because each line is one key; the first is d\nd`
+	want := `2 keys with line breaks were omitted, because each line is one key; the first is d\nd`
 	if f.broken.Keys != 2 || f.broken.Error() != want {
 		t.Errorf("got %d, %q", f.broken.Keys, f.broken.Error())
 	}

@@ -32,7 +32,7 @@ func causeOf(i state.Item) cause {
 		return cause{"unconfirmed", "the upload was sent, but the service did not confirm it",
 			"run the same command again: it checks the destination and uploads only missing objects"}
 	case i.State == state.ItemRetryScheduled:
-		return cause{"retry_scheduled", "failed, and scheduled for retry", "run the same command again; with --wait it waits until the retries are due"}
+		return cause{"retry_scheduled", "failed, and scheduled for retry", "run the same command again; with --wait, the run waits until the retries are due"}
 	case i.State == state.ItemChanged && i.Reason != string(migrate.ReasonChangedSinceApproval):
 		return cause{"changed_during_run", "changed or deleted at the source during the run", "run the same command again: it lists the source again"}
 	}
@@ -67,7 +67,7 @@ var causes = []struct {
 	{says(": 401 ", ": 403 "), cause{"credentials_rejected", "the service rejected the credentials (401 or 403)", "check the access key and its permissions with assetferry doctor, then run the same command again"}},
 	{says("but it belongs to another object", "created another asset than was uploaded"), cause{"unexpected_asset", "the service returned a different asset from the uploaded one", "run the same command again; if it happens again, report it to the operator of the service"}},
 	{says(": 413 "), cause{"too_large", "too large for the service (413)", "ask the operator of the service for a higher limit, make the files smaller, or omit them with --exclude"}},
-	{says(": 400 ", ": 415 ", ": 422 "), cause{"rejected", "rejected by the service (400, 415 or 422)", "read the error: rename or convert the files at the source, or omit them with --exclude"}},
+	{says(": 400 ", ": 415 ", ": 422 "), cause{"rejected", "rejected by the service (400, 415 or 422)", "read the error, then rename or convert the files at the source, or omit them with --exclude"}},
 	{says(": 404 "), cause{"destination_missing", "the category or folder no longer exists (404)", "run the same command again: it looks up categories and folders again"}},
 	{says(": 429 "), throttled},
 	{classed(retry.Throttled), throttled},

@@ -41,7 +41,7 @@ func TestRemedyFor(t *testing.T) {
 		{state.Item{State: state.ItemFailed, Class: "permanent", Error: "the service returned asset x, but it belongs to another object"}, "a different asset from the uploaded one", "again"},
 		{failed(fmt.Errorf("open: %w", fs.ErrPermission)), "no permission to read the source", "grant read access"},
 		{state.Item{State: state.ItemFailed, Class: "permanent", Error: "something else"}, "other errors", "explain KEY"},
-		{because(state.ItemFailed, migrate.ReasonUnreadable), migrate.ReasonUnreadable.Text(), "readable"},
+		{because(state.ItemFailed, migrate.ReasonUnreadable), migrate.ReasonUnreadable.Text(), "grant read access"},
 		{because(state.ItemFailed, migrate.ReasonTableError), migrate.ReasonTableError.Text(), "correct the rows"},
 		{state.Item{State: state.ItemFailed, Error: migrate.ErrorMetadataNotWritten + ": mapping: " + (&mapping.LimitError{Field: "description", Has: 1499, Takes: 1024}).Error()}, "a text is longer than the service allows", "--on-limit"},
 		{because(state.ItemFailed, migrate.ReasonMissingAtSource), migrate.ReasonMissingAtSource.Text(), "--files-from"},

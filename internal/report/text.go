@@ -218,7 +218,7 @@ func (t *text) verification(r Report) {
 	}
 	t.say(2, "%s: %s compared by %s; %s.", t.at(*v.At), assets(v.Compared), v.Method(), found)
 	if v.ByChecksum > v.ComparedByChecksum {
-		t.say(2, "By this or an earlier verification, %s of %s were compared by checksum and have not changed since.", ui.Count(v.ByChecksum), assets(v.Verified))
+		t.say(2, "%s of %s were compared by checksum in this or an earlier verification, and have not changed since.", ui.Count(v.ByChecksum), assets(v.Verified))
 	}
 	if !v.Covers {
 		t.say(2, "Not verified yet: %s; last upload: %s.", assets(v.NotVerified), t.at(*v.LastArrival))
@@ -397,7 +397,7 @@ func (t *text) charts(r Report) {
 	}
 	t.heading("Types and sizes")
 	if r.Charted != r.Results.Listed {
-		t.say(2, "Unchanged objects are not included: the state database has only their number.")
+		t.say(2, "Unchanged objects are not included: the state database stores only a count of them.")
 	}
 	t.slices("Type", r.Types)
 	t.slices("Object size", r.Sizes)

@@ -198,8 +198,8 @@ func makeDirs(dir string) error {
 	return err
 }
 
-// ErrNoBackup means that a folder is not a backup of rewrite.
-var ErrNoBackup = errors.New("not a backup of rewrite")
+// ErrNoBackup means that a folder is not a backup that rewrite wrote.
+var ErrNoBackup = errors.New("not a backup that rewrite wrote")
 
 // An Original is a file in a backup, with its path outside.
 type Original struct{ Kept, Path string }

@@ -59,7 +59,7 @@ func (e *RowError) Error() string { return fmt.Sprintf("%q %s", e.URL, e.Msg) }
 func NewMap(rows iter.Seq2[Row, error]) (*Map, error) {
 	f, err := os.CreateTemp("", "assetferry-map-*")
 	if err != nil {
-		return nil, fmt.Errorf("make temporary map: %w", err)
+		return nil, fmt.Errorf("create temporary map: %w", err)
 	}
 	_ = os.Remove(f.Name()) // now, so that it is deleted with the process; some systems need it closed first
 	m := &Map{file: f, seed: maphash.MakeSeed(), assets: NewAssets()}
@@ -263,7 +263,7 @@ func (m *Map) checkContradictions() error {
 			n++
 		}
 	}
-	return &RowError{n, wrong.Old, fmt.Sprintf("leads to %q in an earlier row and to %q here: remove one of them", wrong.before, wrong.New)}
+	return &RowError{n, wrong.Old, fmt.Sprintf("leads to %q in an earlier row and to %q here: remove one of the rows", wrong.before, wrong.New)}
 }
 
 // A contradiction is a row with another new URL than an earlier row.
