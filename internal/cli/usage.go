@@ -207,6 +207,9 @@ func writeExitCodes(w io.Writer, c *cobra.Command) {
 			fmt.Fprintf(w, "       %s\n", line)
 		}
 	}
+	if !c.HasParent() {
+		fmt.Fprintf(w, "\nCommands can return other codes (%s help exit-codes).\n", c.CommandPath())
+	}
 }
 
 // together matches parts of a text that stay on one line: a default, a variable, a flag with its

@@ -122,7 +122,7 @@ func NewCommand(f *command.Factory) *cobra.Command {
 	var o sandboxOptions
 	c := &cobra.Command{
 		Use:   "sandbox",
-		Short: "Run test versions of the asset service and the AI service",
+		Short: "Run test versions of the asset service and the AI content service",
 		Long:  sandboxLong,
 		Args:  cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
