@@ -109,6 +109,7 @@ var ownMeanings = map[string]map[int]string{
 		exit.CodeItems:       "the plan has conflicts or unreadable objects",
 		exit.CodeSafetyCheck: "a safety check would stop the run",
 	},
+	"apply":   {exit.CodeItems: "finished, but some items failed or changed, or are in conflict or unconfirmed"},
 	"migrate": {exit.CodeItems: "finished, but some items failed or changed, or are in conflict or unconfirmed"},
 	"sync":    {exit.CodeItems: "finished, but some items failed or changed, or are in conflict or unconfirmed"},
 	"adopt":   {exit.CodeSafetyCheck: "stopped by a safety check"},
