@@ -114,7 +114,7 @@ var ownMeanings = map[string]map[int]string{
 	"sync":    {exit.CodeItems: "finished, but some items failed or changed, or are in conflict or unconfirmed"},
 	"adopt":   {exit.CodeSafetyCheck: "stopped by a safety check"},
 	"undo":    {exit.CodeItems: "finished, but some items failed or are in conflict", exit.CodeSafetyCheck: "not approved"},
-	"verify":  {exit.CodeItems: "the run is unfinished, or some of its items did not arrive"},
+	"verify":  {exit.CodeItems: "the run is unfinished, or some of its items were not completed"},
 	"export":  {exit.CodeItems: "finished, but some files could not be written"},
 	"status":  {exit.CodeItems: "the watched run stopped, or has unfinished items (--watch)"},
 	"report":  {exit.CodeItems: "the list is incomplete"},
