@@ -74,9 +74,9 @@ var (
 	ReasonAssetMovedReverted    = define(definition{code: "asset_moved_reverted", text: "a user moved or renamed the asset; moved back"})
 	ReasonAssetEditedReverted   = define(definition{code: "asset_edited_reverted", text: "a user changed the content of the asset; replaced from the source"})
 	ReasonAssetDeletedCreated   = define(definition{code: "asset_deleted_created", text: "the asset was deleted at the destination; created again"})
-	ReasonSeveralMoveCandidates = define(definition{code: "several_move_candidates", text: "not at the destination yet; several deleted objects have its content"})
+	ReasonSeveralMoveCandidates = define(definition{code: "several_move_candidates", text: "not at the destination yet; content is identical to that of several deleted objects"})
 
-	ReasonCategoryFixed = define(definition{code: "category_fixed", text: "not at the destination yet; the asset with its content is in a category that it cannot leave"})
+	ReasonCategoryFixed = define(definition{code: "category_fixed", text: "not at the destination yet; an asset with identical content cannot leave its category"})
 
 	ReasonDeletedAtSource = define(definition{code: "deleted_at_source", text: "deleted at the source; its asset stays ({delete})",
 		remedy: "use {delete} trash to trash the asset after the grace period"})
@@ -150,9 +150,9 @@ var (
 	ReasonCategoryPublic = define(definition{code: "category_public", text: "private at the source, but its category is public", missed: true,
 		remedy: "have an administrator make the category private; or name a private one with {category}; or let a mapping rule set category and private: true"})
 	ReasonNameExists = define(definition{code: "name_exists", text: "another asset has the same name ({on_existing})", missed: true,
-		remedy: "use {on_existing} create to upload it next to that asset, or adopt to match assets of the same size; or rename one of the two"})
+		remedy: "use {on_existing} create to upload the object next to that asset, or adopt to match assets of the same size; or rename the object or the asset"})
 	ReasonNameCollision = define(definition{code: "name_collision", text: "another object has the same name ({on_collision})", missed: true,
-		remedy: "use {on_collision} rename, or rename one of the two at the source"})
+		remedy: "use {on_collision} rename, or rename one of the two objects at the source"})
 )
 
 // The reasons of the plan of an undo.

@@ -180,7 +180,7 @@ func addGlobalFlags(f *command.Factory, flags *pflag.FlagSet) {
 	cmdline.Setting(flags, "progress", "kind of progress display")
 	flags.Bool("compensate-clock", false, "date tokens by the clock of the server")
 	flags.Bool("least-privilege", false, "use admin tokens only for paths below /admin/")
-	flags.Bool("allow-http", false, "allow plain HTTP to hosts other than this one")
+	flags.Bool("allow-http", false, "allow plain HTTP to hosts other than this machine")
 	flags.Bool("allow-private-networks", false, "follow file URLs from tables and from the service into private networks")
 	flags.Bool("json", false, "write JSON Lines to stdout, and nothing else")
 	flags.Bool("quiet", false, "show only results and errors")

@@ -155,7 +155,7 @@ func audience(c state.Category) string {
 	case c.Private:
 		return "authorised users (private category)"
 	}
-	return "everyone with the URL (public category)"
+	return "anyone with the URL (public category)"
 }
 
 func fingerprintOf(modified time.Time, tag string) string {

@@ -13,7 +13,7 @@ var publicFiles = definition{id: "public", severity: Warning,
 
 var (
 	hiddenFolders = definition{id: "hidden_folders", severity: Loss, unit: "folder",
-		title:  "unreadable folder; its objects are not listed",
+		title:  "unreadable; the objects inside are not listed",
 		remedy: "make the source readable, or use --exclude"}
 	emptyFiles = definition{id: "empty", severity: Warning,
 		title:  "empty",

@@ -12,7 +12,7 @@ import (
 
 var splitFolders = definition{id: "split_folders", severity: Note, unit: "folder",
 	title:  "split between several categories",
-	remedy: "--category or --category-by folder"}
+	remedy: "use --category or --category-by folder"}
 
 // splits finds folders of the source whose objects go to several categories. Keys are in order,
 // so that only the folders of the current key are kept.

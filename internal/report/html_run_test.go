@@ -30,7 +30,7 @@ func TestPageOfARun(t *testing.T) {
 	}
 	for _, want := range []string{
 		r.Run.ID, "Incomplete", `<data id="results-created-objects" value="2">`, `<bdi class="key">` + r.Problems[0].Examples[0].Key + `</bdi></th><td>failed</td>`,
-		"everyone with the URL (public)", "authorised users (private)", "b/odd.odd",
+		"anyone with the URL (public)", "authorised users (private)", "b/odd.odd",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %s", want)

@@ -218,7 +218,7 @@ func (t *text) verification(r Report) {
 	}
 	t.say(2, "%s: %s compared by %s; %s.", t.at(*v.At), assets(v.Compared), v.Method(), found)
 	if v.ByChecksum > v.ComparedByChecksum {
-		t.say(2, "%s of %s were compared by checksum in this or an earlier verification, and have not changed since.", ui.Count(v.ByChecksum), assets(v.Verified))
+		t.say(2, "Compared by checksum in this or an earlier verification, and unchanged since: %s of %s.", ui.Count(v.ByChecksum), assets(v.Verified))
 	}
 	if !v.Covers {
 		t.say(2, "Not verified yet: %s; last upload: %s.", assets(v.NotVerified), t.at(*v.LastArrival))

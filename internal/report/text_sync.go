@@ -127,7 +127,7 @@ func (t *text) deletedText(o DeletedObject) string {
 	case o.New:
 		text += ", object newly deleted"
 	case o.Since != nil:
-		text += ", object deleted since " + t.at(*o.Since)
+		text += ", object missing since " + t.at(*o.Since)
 	}
 	if note := o.Note(); note != "" {
 		text += ": " + note
@@ -162,7 +162,7 @@ func (t *text) failing(f Failing) {
 		t.quote(4, o.Key)
 		since := ""
 		if o.Since != nil {
-			since = " since " + t.at(*o.Since)
+			since = ", since " + t.at(*o.Since)
 		}
 		if o.Runs > 0 {
 			since += ", " + runsInARow(o.Runs)

@@ -222,6 +222,14 @@ func have(n int64) string {
 	return objects(n) + " have"
 }
 
+// were returns the verb for a number of objects.
+func were(n int64) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
+}
+
 // unfinished counts what an unfinished run has done and what is pending.
 func unfinished(r Report) string {
 	var left int64
@@ -311,8 +319,8 @@ func judgeSelection(r Report) (Verdict, bool) {
 	if !r.Run.Narrow || left == 0 {
 		return Verdict{}, false
 	}
-	return Verdict{Selection, "Complete for part of the source", fmt.Sprintf("%s of %s were not selected. %s",
-		ui.Count(left), objects(r.Results.Listed.Objects), judgeVerification(r).Message),
+	return Verdict{Selection, "Complete for part of the source", fmt.Sprintf("%s of %s %s not selected. %s",
+		ui.Count(left), objects(r.Results.Listed.Objects), were(left), judgeVerification(r).Message),
 		"run the command without --include, --files-from and --limit to process the rest"}, true
 }
 
@@ -327,7 +335,7 @@ func judgeSkipped(r Report) (Verdict, bool) {
 		return Verdict{}, false
 	}
 	return Verdict{Partial, "Complete except for skipped objects", fmt.Sprintf("%s skipped. %s%s%s", mayBeMissed(n), judgeVerification(r).Message, ownRulesText(r), deletedText(r)),
-		"decide on each reason under Skipped"}, true
+		"review the reasons under Skipped, and decide what to do about each"}, true
 }
 
 // mayBeMissed begins a sentence about skipped objects that users may miss.

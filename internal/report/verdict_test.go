@@ -124,6 +124,12 @@ func TestSelection(t *testing.T) {
 			t.Errorf("%s: got %s: %s, want %s", reason, v.Kind, v.text(), kind)
 		}
 	}
+	r := verifiedSample().Report
+	r.Run.Narrow = true
+	r.Skipped = []Skipped{{Reason: string(migrate.ReasonLimit), Amount: Amount{1, 1}, Missed: true}}
+	if got, want := judge(r).Message, "1 of 100,000 objects was not selected."; !strings.HasPrefix(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }
 
 // accounted returns results whose objects are all accounted for.

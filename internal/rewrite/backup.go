@@ -23,7 +23,7 @@ import (
 const backupEnding = ".assetferry-backup"
 
 // A Backup keeps the originals of replaced files in a folder, at their absolute paths. The folder is
-// apart from the files, because a web server delivers w.php.orig as text, with the passwords in it.
+// apart from the files, because a web server serves w.php.orig as text, with the passwords in it.
 // Only its owner can read the folder, so the originals keep their own permissions.
 type Backup struct{ dir string }
 
@@ -37,11 +37,11 @@ func NewBackup(root string, now time.Time) (*Backup, error) {
 	return &Backup{filepath.Join(root, name)}, nil
 }
 
-// An InsideError means that a web server may deliver the originals.
+// An InsideError means that a web server may serve the originals.
 type InsideError struct{ Root, Folder string }
 
 func (e *InsideError) Error() string {
-	return fmt.Sprintf("backup folder %s is inside %s: a web server may deliver the originals", ui.Sanitize(e.Root), ui.Sanitize(e.Folder))
+	return fmt.Sprintf("backup folder %s is inside %s: a web server may serve the originals", ui.Sanitize(e.Root), ui.Sanitize(e.Folder))
 }
 
 // NewBackupApart is NewBackup for a root outside the given folders. Otherwise it returns an

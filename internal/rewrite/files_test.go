@@ -66,7 +66,7 @@ func TestReplace(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("mode %v (%v)", info.Mode(), err)
 	}
-	onlyThese(t, dir, "a.html") // no other file that a web server could deliver
+	onlyThese(t, dir, "a.html") // no other file that a web server could serve
 }
 
 // TestReplaceTwice verifies that an original in the backup is never replaced, not even by a second

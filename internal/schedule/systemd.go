@@ -78,8 +78,8 @@ func (t Task) start(u *unit) {
 
 func (t Task) end(u *unit) {
 	u.comment("Exit code 7 is a success: a limit or a time window ended the run, and the next\n" +
-		"run continues. All codes except 0 and 7 are failures, also 3 (some objects did\n" +
-		"not arrive) and 11 (state database in use).")
+		"run continues. All codes except 0 and 7 are failures, also 3 (some objects\n" +
+		"were not completed) and 11 (state database in use).")
 	u.set("SuccessExitStatus", "7")
 	u.comment("A hanging run is stopped before the next one starts. It may complete the work\n" +
 		"in progress, then it is killed. The next run resumes in both cases.")

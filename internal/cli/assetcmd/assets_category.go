@@ -21,9 +21,9 @@ func newCategoryCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "category",
 		Short: "Change a category",
-		Long: `Add-extension allows more extensions in a category. No command removes
-extensions or deletes categories, because the service would permanently delete
-the files in them.
+		Long: `Add-extension allows more extensions in a category. No command in this group
+removes extensions or deletes categories, because the service would permanently
+delete the files in them.
 `,
 	}
 	c.AddCommand(newAddExtensionCommand(f))

@@ -27,11 +27,12 @@ func newGetCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "get ID",
 		Short: "Show an asset, or download it with -o",
-		Long: `Get shows the metadata of an asset. With -o, it downloads the content to a file,
-or to a folder under the name of the asset. -o - writes to stdout. In the file
-name, %XX replaces characters that file systems do not accept, and a dot or
-hyphen at the start. The file is written completely or not at all. Only --force
-overwrites an existing file. Put an ID that begins with a hyphen after --:
+		Long: `Get shows the metadata of an asset. With -o, it downloads the content to a file.
+If -o names a folder, the file gets the name of the asset. In this name, %XX
+replaces characters that file systems do not accept, and a dot or hyphen at the
+start. -o - writes to stdout. The file is written completely or not at all. Only
+--force overwrites an existing file. If an ID begins with a hyphen, put it after
+two hyphens:
 
     assetferry assets get -- -NxTs6sfrd3a
 `,

@@ -28,8 +28,8 @@ func newQualityCommand(f *command.Factory) *cobra.Command {
 one. --set changes it for the whole workspace. The command needs an admin token.
 
 The request for a change is not documented. The command therefore reads the
-quality again, and fails if it did not change. The service decides what happens
-to existing renditions.
+quality again, and fails if the quality is not the value of --set. The service
+decides what happens to existing renditions.
 `,
 		Example: `  assetferry assets quality
   assetferry assets quality webp --set 85 --dry-run

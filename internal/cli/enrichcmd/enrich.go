@@ -189,10 +189,16 @@ func newAuditCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "audit",
 		Short: "Find images with a missing or poor description",
-		Long: `Audit lists the assets of the destination with GET requests only. It counts
-images whose description is missing, contains no information (for example, only
-a file name), or is in the wrong language. It also counts descriptions longer
-than the 125 characters recommended for screen readers. --list names the images.
+		Long: `Audit lists the assets of the destination with GET requests only, and counts the
+images with each finding. --list names the images.
+
+  none        no description
+  junk        a description without information, for example, only a file name
+  long        a description of more than the 125 characters that are recommended
+              for screen readers
+  language    a description that is not in the language of --language
+  decorative  an image that you marked as decorative
+
 Audit sends nothing to the AI content service.
 
 Decorative images need no description. To mark them, use enrich decorative.

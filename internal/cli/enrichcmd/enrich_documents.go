@@ -46,8 +46,9 @@ capabilities or HTTP headers for loading images. The names are not checked: see
 the documentation of the service. Headers and other credentials must be in a
 file (NAME=@FILE) or a variable (NAME=env:VARIABLE). They are never printed.
 
-A page with a result is sent again only after it changes. A JSON file beside
-each result lists the changes. --summaries writes all changes to one file.
+Without --again, a page with a result is sent again only after it changes. A
+JSON file beside each result lists the changes. --summaries writes all changes
+to one file.
 `,
 		Example: `  assetferry enrich documents site --dry-run
   assetferry enrich documents site --embed-images --language de --yes

@@ -144,7 +144,7 @@ func (s *endpoints) subject(ctx context.Context, f *command.Factory, source sour
 		}
 		return syncSubject(f, cmp.Or(f.Settings.SourceName, url), url, rules, o)
 	}
-	return command.Subject{None: "migrate has no plan to approve", SendsNothing: f.Called.Name() == "adopt"}
+	return command.Subject{None: "migrate does not accept an approval", SendsNothing: f.Called.Name() == "adopt"}
 }
 
 // sameRules checks that the rules of a sync are still those of its approval.

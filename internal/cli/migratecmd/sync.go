@@ -87,7 +87,7 @@ func AddSyncRunFlags(f *pflag.FlagSet, o *MigrateOptions) {
 func addSyncFlags(f *pflag.FlagSet, o *SyncOptions) {
 	f.BoolVar(&o.checksum, "checksum", false, "compare all objects by checksum instead of time and version")
 	cmdline.Setting(f, "delete", "handling of assets whose objects were deleted at the source")
-	cmdline.Setting(f, "grace-period", "`duration` between the deletion of an object and the trashing of its asset; two runs must miss the object")
+	cmdline.Setting(f, "grace-period", "`duration` between the deletion of an object and the trashing of its asset; the object must be missing in two runs")
 	cmdline.Setting(f, "max-delete", "stop if a run would trash more than this `number` of assets")
 	cmdline.Setting(f, "max-delete-percent", "stop if a run would trash more than this `percentage` of the known objects")
 	cmdline.Setting(f, "max-changes", "stop if a run would replace, update or move more than this `number` of assets")
@@ -98,7 +98,7 @@ func addSyncFlags(f *pflag.FlagSet, o *SyncOptions) {
 	cmdline.Setting(f, "on-replace-refused", "handling of assets whose content the service does not replace")
 	f.BoolVar(&o.repair, "repair", false, "check every asset, and recreate assets that were deleted at the destination, after confirmation")
 	f.BoolVar(&o.again, "refresh-metadata", false, "read the metadata of all objects again, and update their assets")
-	f.BoolVar(&o.acceptRules, "accept-rules", false, "override: the rules differ from those of the last sync")
+	f.BoolVar(&o.acceptRules, "accept-rules", false, "override: accept rules that differ from those of the last sync")
 	f.Int64Var(&o.acceptDeletes, "accept-deletes", 0, "override: trash up to this `number` of assets")
 	f.Int64Var(&o.acceptChanges, "accept-changes", 0, "override: replace, update or move up to this `number` of assets")
 }

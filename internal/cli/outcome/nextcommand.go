@@ -110,7 +110,7 @@ func AfterRun(f *command.Factory, run state.Run, tallies []state.Tally) NextStep
 	case CountState(tallies, state.ItemRetriesExhausted) > 0:
 		return NextStep{"Retry the objects that failed in many runs:", CommandOf(f, run, nil, "--retry-exhausted")}
 	case CountState(tallies, state.ItemFailed, state.ItemRetryScheduled, state.ItemChanged, state.ItemUnconfirmed) > tallied(tallies, migrate.ReasonChangedSinceApproval):
-		return NextStep{"Retry the objects that did not arrive:", FinishIt(f, run)}
+		return NextStep{"Retry the objects that were not completed:", FinishIt(f, run)}
 	case CountState(tallies, state.ItemConflict) > 0:
 		return NextStep{"List the conflicts and their options:", f.Again("report", nil, "--run", run.ID)}
 	}

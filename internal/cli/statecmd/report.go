@@ -83,7 +83,7 @@ Fields of the json document. Each amount has the fields objects and bytes:
   renamed                   assets whose names differ from those of their
                             objects, by all runs: count, and first with key,
                             asset_name, asset_id
-  privacy, metadata, urls
+  privacy, metadata, urls   privacy of assets, metadata and URLs, as counts
   findings                  warnings, unmapped fields, GPS coordinates and
                             capture dates
   types, sizes, throughput  for charts; charted: the objects in types and sizes

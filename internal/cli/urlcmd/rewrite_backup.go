@@ -17,7 +17,7 @@ import (
 )
 
 // newBackup returns the backup for originals. It must be outside the folders of the replaced
-// files, because a web server may deliver all files in them.
+// files, because a web server may serve all files in them.
 func newBackup(f *command.Factory, job rewriteJob, folders []string) (*rewrite.Backup, error) {
 	root := job.backupDir
 	if root == "" {
@@ -43,7 +43,7 @@ func (w *rewriting) printBackup() {
 	}
 	w.Out.Printf("Originals: %s", ui.Sanitize(w.session.Counts.Backup))
 	args := []string{"--restore", w.session.Counts.Backup, "--write"}
-	if w.job.backupDir != "" { // a web server may deliver the default one
+	if w.job.backupDir != "" { // a web server may serve the default one
 		args = append(args, "--backup-dir", filepath.Dir(w.session.Counts.Backup))
 	}
 	if w.job.backupInside {

@@ -37,7 +37,7 @@ func Kinds() []Kind {
 			enrichments destination asset; folders destination id; old_urls comparable url; intents destination;
 			inventory asset url; items asset; namesakes asset; pairs destination url; receipts asset folder url images;
 			audited destination asset folder_id url image; audits destination`)},
-		{"the accounts that started runs, approvers, and the host and process ID of the last run", byTable(`
+		{"approvers, the accounts that started runs, and the host and process ID of the last run", byTable(`
 			runs approved_by started_by approval_stated_by approval_key; owner pid host`)},
 		{"error messages, which may quote names and responses of a service", byTable(`
 			attempts error; enrichment_changes error; enrichments error; failures error; items error; runs stopped`)},
