@@ -7,7 +7,7 @@ import (
 	"assetferry/internal/flagname"
 )
 
-// A Reason is the code of why an action was chosen, such as "unsupported_type". State databases,
+// A Reason is the code for why an action was chosen, such as "unsupported_type". State databases,
 // JSON and CSV hold the code; people read [Reason.Text].
 type Reason string
 
@@ -142,7 +142,7 @@ var (
 	ReasonInvalidKey = define(definition{code: "invalid_key", text: "the key cannot be split into folders and a name", missed: true,
 		remedy: "rename the object at the source"})
 	ReasonNoCategoryPossible = define(definition{code: "no_category_possible", text: "no category can be created for its extension", missed: true,
-		remedy: "use {fallback_category} NAME, which adds .bin to the name; or add an extension with a mapping rule; or rename the object at the source"})
+		remedy: "use {fallback_category} NAME, which adds .bin to the name of the object; or add an extension with a mapping rule; or rename the object at the source"})
 	ReasonNameTooLong = define(definition{code: "name_too_long", text: "a name is longer than the service allows", missed: true,
 		remedy: "shorten the name at the source"})
 	ReasonTooLarge = define(definition{code: "too_large", text: "larger than the service allows", missed: true,

@@ -20,7 +20,7 @@ type Report struct {
 
 	Verdict Verdict `json:"verdict"`
 	Run     Run     `json:"run"`
-	// Destination counts all assets from this source, by all runs.
+	// Destination counts all assets from this source, from all runs.
 	Destination Amount  `json:"at_destination"`
 	Results     Results `json:"results"`
 	// Sync compares a sync with the previous one; nil for other commands.
@@ -37,7 +37,7 @@ type Report struct {
 	Alterations []Alteration `json:"changed_assets"`
 	Undo        Undo         `json:"undo"`
 
-	// Names covers all assets from this source, by all runs.
+	// Names covers all assets from this source, from all runs.
 	Names    Names    `json:"renamed"`
 	Privacy  Privacy  `json:"privacy"`
 	Metadata Metadata `json:"metadata"`
@@ -125,7 +125,7 @@ type Run struct {
 }
 
 // An Approval records who approved a run. Key is the fingerprint of the key that signed the
-// approval; without one, the account in StatedBy stated the approver.
+// approval; without one, the account in StatedBy named the approver.
 type Approval struct {
 	By       string    `json:"by"`
 	StatedBy string    `json:"stated_by,omitempty"`
@@ -201,7 +201,7 @@ type Example struct {
 }
 
 // A Verification is the result of the last comparison with the destination, and counts how
-// the present assets were verified. It covers all assets from the source, by all runs.
+// the present assets were verified. It covers all assets from the source, from all runs.
 type Verification struct {
 	Level              string       `json:"level"` // listing, sample or content; "none" if there was none
 	At                 *time.Time   `json:"at,omitempty"`

@@ -108,7 +108,7 @@ func (t *text) deleted(d *Deleted) {
 		t.say(2, "Assets kept: %s, %s.", ui.Count(d.Kept.Objects), ui.Bytes(d.Kept.Bytes))
 	}
 	if d.InGrace.Objects > 0 {
-		t.say(2, "Within the grace period: %s. The first grace period ends %s; after that, a sync may trash the asset.", ui.Count(d.InGrace.Objects), t.at(*d.GraceEnds))
+		t.say(2, "Within the grace period: %s. The first grace period ends at %s; after that, a sync may trash the asset.", ui.Count(d.InGrace.Objects), t.at(*d.GraceEnds))
 	}
 	for _, o := range d.First[:min(len(d.First), shownExamples)] {
 		t.quote(4, o.Key)

@@ -61,7 +61,7 @@ func SyncLines(ctx context.Context, store *state.Store, p state.Pair, runs []sta
 		case ends.IsZero():
 			line += "; assets kept"
 		case ends.After(clock.Now()):
-			line += "; the first grace period ends " + ends.Local().Format(time.DateTime)
+			line += "; the first grace period ends at " + ends.Local().Format(time.DateTime)
 		default:
 			line += "; the next sync may trash the first asset"
 		}

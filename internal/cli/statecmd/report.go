@@ -66,7 +66,7 @@ Fields of the json document. Each amount has the fields objects and bytes:
                             plan), title, message, next
   run                       ID, command, source, destination, times, approver,
                             and the account that started the run
-  at_destination            all assets from this source, by all runs
+  at_destination            all assets from this source, from all runs
   results                   listed, states, total, and accounted_for: true if
                             listed equals total
   sync                      only for a sync: previous, trend, changes,
@@ -80,8 +80,8 @@ Fields of the json document. Each amount has the fields objects and bytes:
   verification              last verification; complete: nothing was uploaded
                             since
   changed_assets, undo      assets that existed before, and how to undo the run
-  renamed                   assets whose names differ from those of their
-                            objects, by all runs: count, and first with key,
+  renamed                   assets from all runs whose names differ from those
+                            of their objects: count, and first with key,
                             asset_name, asset_id
   privacy, metadata, urls   privacy of assets, metadata and URLs, as counts
   findings                  warnings, unmapped fields, GPS coordinates and

@@ -66,7 +66,7 @@
     const longest = Number(main.dataset.longest);
     const measure = () => {
       const length = form.querySelector(".length"), n = [...description.value.trim()].length;
-      length.textContent = `${n} characters; recommended: up to ${longest}`;
+      length.textContent = `${n} ${n === 1 ? "character" : "characters"}; recommended: up to ${longest}`;
       length.classList.toggle("long", n > longest);
       description.setCustomValidity("");
     };
