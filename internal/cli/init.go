@@ -38,7 +38,7 @@ func initCommand(f *command.Factory) *cobra.Command {
 and its default. A job has a source and rules for its files. The commands
 migrate, sync, plan, doctor, verify, report and schedule then need no arguments.
 
-On a terminal, init asks for the destination, the location of the access key,
+On a terminal, init asks about the destination, the location of the access key,
 the source, privacy, conflicts, deletions, and unsupported file types. Each
 question has a safe default. A flag replaces a question. Init never asks for the
 key itself, sends no request, and ignores any existing configuration.

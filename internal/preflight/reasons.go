@@ -93,11 +93,11 @@ func (o Options) reasons() map[migrate.Reason]*sum {
 		all[d.reason] = &sum{definition: d.definition}
 		all[d.reason].id = string(d.reason)
 	}
-	unmatched := all[migrate.ReasonUnsupportedType]
+	unsupported := all[migrate.ReasonUnsupportedType]
 	if o.Blocks {
-		unmatched.severity = Stop
+		unsupported.severity = Stop
 	}
-	unmatched.parts = newParts()
+	unsupported.parts = newParts()
 	all[migrate.ReasonNoCategoryPossible].parts = newParts()
 	if o.MaxFileSize > 0 {
 		all[migrate.ReasonTooLarge].title += " (" + ui.Bytes(o.MaxFileSize) + ")"

@@ -78,7 +78,7 @@ Descriptions, tags and folders are not sent.
 	flags := c.Flags()
 	o.addFlags(flags)
 	flags.StringVar(&o.language, "language", "en", "`language` of the texts, such as en, de or pt-BR")
-	flags.StringArrayVar(&o.findings, "finding", nil, "select images with this `finding` (repeatable; default none and junk)")
+	flags.StringArrayVar(&o.findings, "finding", nil, "select images with this `finding` (repeatable; default: the findings none and junk)")
 	flags.DurationVar(&o.confirmTimeout, "confirm-timeout", enrich.DefaultConfirmTimeout, "wait this `duration` for an answer after the connection is lost")
 	cmdline.Setting(flags, "ai-model", "`ID` of the model (default: recommended by the service)")
 	return c
