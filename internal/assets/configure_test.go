@@ -24,7 +24,7 @@ func TestConfigureCategoryInUse(t *testing.T) {
 		lost         []string // nil: the change is sent
 	}{
 		{"nothing dropped", said, []string{"jpg", "png", "txt"}, nil, nil},
-		{"dropped what nobody uses", said, []string{"jpg"}, nil, nil},
+		{"dropped, because unused", said, []string{"jpg"}, nil, nil},
 		{"dropped what is in use", said, []string{"png", "txt"}, nil, []string{"jpg"}},
 		{"with leave", said, []string{"png"}, []string{"jpg"}, nil},
 		{"leave in other case", said, []string{"png"}, []string{"JPG"}, nil},

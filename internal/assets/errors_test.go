@@ -285,7 +285,7 @@ func TestHints(t *testing.T) {
 		{"private authority", secure.URL, "--ca-file", retry.Fatal, nil},
 		{"other name", secure.URL, "the certificate is for another host", retry.Fatal, &tls.Config{ServerName: "elsewhere.test", RootCAs: secure.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}},
 		{"no TLS", "https" + strings.TrimPrefix(open.URL, "http"), "does not support TLS", retry.Fatal, nil},
-		{"nobody there", closedURL, "no process listens", retry.Transient, nil},
+		{"no server", closedURL, "no process listens", retry.Transient, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -105,6 +105,6 @@ func killUndoOfSync(t *testing.T, binary string, point faultpoint.Point, n int) 
 	assetferry(t, dir, s.variables(), "state", "check").must(t, exit.CodeDone)
 	assetferry(t, dir, s.variables(), "verify", "--content").must(t, exit.CodeDone)
 	if next := run(exit.CodeDone, sync...); !gocmp.Equal(lastSync.Actions, next.Actions) {
-		t.Errorf("the next night did %v, want %v", next.Actions, lastSync.Actions)
+		t.Errorf("the next run did %v, want %v", next.Actions, lastSync.Actions)
 	}
 }

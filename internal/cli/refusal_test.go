@@ -58,7 +58,7 @@ func TestBucketThatRefuses(t *testing.T) {
 				t.Errorf("states %v", sum.States)
 			}
 			if said := p.stdout.String() + p.stderr.String(); !strings.Contains(said, test.say) {
-				t.Errorf("nobody says %q: %s", test.say, said)
+				t.Errorf("no output contains %q: %s", test.say, said)
 			}
 			b.wrap(nil)
 			migrate().must(t, exit.CodeDone)

@@ -26,7 +26,7 @@ jobs:
 func TestJobs(t *testing.T) {
 	s := mustLoad(t, twoJobs, nil, nil)
 	if s.Job != "" || s.Source != "" || s.State != "all.db" || s.Concurrency != 16 {
-		t.Errorf("a job counts that nobody chose: %+v", s)
+		t.Errorf("a job counts that was not chosen: %+v", s)
 	}
 	for name, want := range map[string]string{"nightly": "photos", "bucket": "s3://photos/2026", "absolute": "/srv/photos"} {
 		if got := s.Jobs[name].Source; got != want {

@@ -35,7 +35,7 @@ func TestWindowEnd(t *testing.T) {
 		{"the duration ends first", "2026-11-21 22:00", six, time.Hour, "2026-11-21 23:00"},
 		{"the time comes first", "2026-11-21 22:00", six, 24 * time.Hour, "2026-11-22 06:00"},
 		{"the last day of a year", "2026-12-31 22:00", six, 0, "2027-01-01 06:00"},
-		{"a night of 25 hours", "2026-10-24 22:00", six, 0, "2026-10-25 06:00"},
+		{"a day of 25 hours", "2026-10-24 22:00", six, 0, "2026-10-25 06:00"},
 	} {
 		s := Settings{Until: tc.until, MaxDuration: tc.maxDuration}
 		got, limited := s.WindowEnd(at(tc.now))

@@ -56,7 +56,7 @@ func TestTime(t *testing.T) {
 			low: 2*hour + seconds(1000/11.0/5), high: 2*hour + seconds(1000*1.1/10/5)},
 		{name: "budget that is enough", work: Work{Calls: 1000, Items: 36000 * 11}, measured: steady, bounds: Bounds{Calls: ratelimit.RequestLimit{Requests: 1000, Window: hour}}, low: 10 * hour, high: 12*hour + 6*time.Minute},
 		{name: "nights", work: Work{Items: 36000 * 11}, measured: steady, bounds: Bounds{Window: 5 * hour}, low: 24*hour + 5*hour, high: 48*hour + 2*hour + 6*time.Minute},
-		{name: "a night is enough", work: Work{Items: 36000}, measured: steady, bounds: Bounds{Window: 5 * hour}, low: seconds(36000 / 11.0), high: seconds(3600 * 1.1)},
+		{name: "one window is enough", work: Work{Items: 36000}, measured: steady, bounds: Bounds{Window: 5 * hour}, low: seconds(36000 / 11.0), high: seconds(3600 * 1.1)},
 		{name: "days without end", work: Work{Items: 36000 * 11}, measured: steady, bounds: Bounds{Window: 30 * hour}, low: 10 * hour, high: 12*hour + 6*time.Minute},
 		{name: "more than anybody waits for", work: Work{Calls: 1 << 62, Items: 1 << 62, Bytes: 1 << 62}, measured: steady,
 			bounds: Bounds{Calls: ratelimit.RequestLimit{Requests: 1, Window: hour}, Bandwidth: table(t, "1K"), Window: time.Nanosecond}, low: longest, high: longest},

@@ -32,7 +32,7 @@ func script(dice *rand.Rand) []scene {
 			"POST /assets/{id} drop=before once=2", "POST /assets/move drop=after once=1"}},
 		{name: "killed, and gone on with at once", day: arrivals, dies: somewhere(dice)},
 		{name: "killed, and left", day: arrivals, dies: somewhere(dice), left: true, args: trashAll, policy: all},
-		{name: "gone on with in the next night", args: trashAll, policy: all},
+		{name: "resumed by the next run", args: trashAll, policy: all},
 		{name: "the source has the last word", args: last, policy: wins},
 		{name: "what changed elsewhere is put back, too", calm: true, args: last, policy: wins},
 	}

@@ -484,7 +484,7 @@ func TestUserEditsMetadataMeanwhile(t *testing.T) {
 		t.Errorf("the item is %+v", i)
 	}
 	if plan = w.sync(s, syncRules("report")); w.item(plan, "a.jpg").State != state.ItemConflict || w.assetOf("a.jpg").Metadata.Description != text {
-		t.Errorf("the next night: %+v", w.item(plan, "a.jpg"))
+		t.Errorf("the next run: %+v", w.item(plan, "a.jpg"))
 	}
 }
 

@@ -190,7 +190,7 @@ func (l *life) sync(n int) {
 	disturbed := l.chance(45)
 	if disturbed {
 		if plan = l.trouble(day); l.isOpen(plan) && l.chance(25) {
-			l.notes("  left for the next night")
+			l.notes("  left for the next run")
 			l.left = &unfinished{day, evening}
 			return
 		}

@@ -75,7 +75,7 @@ func (w *instead) wantLater() {
 		w.Errorf("the asset of the night: %s, %v", a.Filename(), err)
 	}
 	if got, _ := w.states(w.sync(says(), w.rules)); !gocmp.Equal(got, map[string]int64{"unchanged skipped": 2}) {
-		w.Errorf("the next night came to %v", got)
+		w.Errorf("the next run came to %v", got)
 	}
 }
 

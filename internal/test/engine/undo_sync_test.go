@@ -490,7 +490,7 @@ func TestUndoOfRealRun(t *testing.T) {
 			w.wantEvening(before, "after the undo")
 			w.verifies()
 			if again, _ := w.states(next()); !gocmp.Equal(did, again) {
-				t.Errorf("the next night came to %v, want %v", again, did)
+				t.Errorf("the next run came to %v, want %v", again, did)
 			}
 		})
 	}

@@ -100,7 +100,7 @@ func TestUnhealthySource(t *testing.T) {
 			switches := append([]string{"--delete", "trash", "--grace-period", "0s"}, test.switches...)
 			for range 2 { // a timer starts it repeatedly
 				if said := a.sync(t, test.exit, switches...); !strings.Contains(said, test.say) {
-					t.Errorf("nobody says %q: %s", test.say, said)
+					t.Errorf("no output contains %q: %s", test.say, said)
 				}
 			}
 			if wrote := a.wrote(); len(wrote) > 0 {
