@@ -13,14 +13,28 @@ import (
 )
 
 // didYouMean suggests one of several names in place of one that does not exist; it is empty if
-// none is similar. A name that begins like the mistyped one wins.
+// none is similar.
 func didYouMean(typed string, names []string) string {
+	return question("", closest(typed, names))
+}
+
+// closest returns the name that is most similar to a mistyped one, or "". A name that begins like
+// the mistyped one wins.
+func closest(typed string, names []string) string {
 	for _, name := range names {
 		if len(typed) > 1 && strings.HasPrefix(name, typed) {
-			return fmt.Sprintf("; did you mean %q?", name)
+			return name
 		}
 	}
-	return strictyaml.Suggestion(typed, names)
+	return strictyaml.Closest(typed, names)
+}
+
+// question suggests a name, if there is one, with a prefix.
+func question(prefix, name string) string {
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", prefix+name)
 }
 
 // namesBelow lists the commands below one, and the topics below the root.
@@ -44,5 +58,5 @@ func suggestFlag(c *cobra.Command, typed string) string {
 		}
 	}
 	slices.Sort(names)
-	return strings.Replace(didYouMean(strings.TrimLeft(typed, "-"), names), `"`, `"--`, 1)
+	return question("--", closest(strings.TrimLeft(typed, "-"), names)) // equal dashes are no similarity
 }

@@ -252,16 +252,22 @@ func maskSecrets(line string) string {
 // Suggestion returns a question with the known word that is most similar to a wrong one, or "" if
 // none is similar enough.
 func Suggestion(wrong string, known []string) string {
+	if best := Closest(wrong, known); best != "" {
+		return fmt.Sprintf("; did you mean %q?", best)
+	}
+	return ""
+}
+
+// Closest returns the known word that is most similar to a wrong one, or "" if none is similar
+// enough.
+func Closest(wrong string, known []string) string {
 	best, distance := "", min(3, (len(wrong)+2)/2)
 	for _, k := range known {
 		if d := editDistance(wrong, k); d < distance {
 			best, distance = k, d
 		}
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %q?", best)
+	return best
 }
 
 // editDistance returns the number of characters to insert, delete or replace.
