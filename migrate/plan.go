@@ -27,6 +27,7 @@ type Plan struct {
 	Limits         assets.Limits       // of the destination; zero if the plan had nothing to place
 	FailedChecks   []*SafetyCheckError // why a sync must not be carried out
 	Drift          string              // the key up to which assets were checked for drift
+	AsStaged       bool                // the items are those that were passed to plan.Planner.Staged
 	Superseded     *Superseded         // the run that this one replaces; nil if there is none
 }
 

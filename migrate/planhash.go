@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash"
-	"io"
 	"math"
 	"time"
 
@@ -27,28 +26,45 @@ type PlanHead struct {
 	Unchanged, UnchangedBytes int64
 }
 
-// A PlanHash is the hash that a person approves: of the head of a plan and every item, in key
-// order. It depends on nothing else, so the same plan has the same hash in every state database and
-// on every day.
-type PlanHash struct{ sum hash.Hash }
+// A PlanHash is the hash that a person approves: of every item of a plan, in key order, and of its
+// head, which is known last. It depends on nothing else, so the same plan has the same hash in every
+// state database and on every day.
+type PlanHash struct {
+	sum hash.Hash
+	buf []byte // of one item
+}
 
-// NewPlanHash begins with the head of a plan.
-func NewPlanHash(head PlanHead) (*PlanHash, error) {
+// The bytes before each part of a plan, so that an item cannot be taken for the head.
+const (
+	beforeHead byte = iota
+	beforeItem
+)
+
+// NewPlanHash begins with a plan without items.
+func NewPlanHash() *PlanHash { return &PlanHash{sum: sha256.New()} }
+
+// Add adds an item: its action, the version of its object, and its place.
+func (h *PlanHash) Add(i *state.Item) {
+	b := append(h.buf[:0], beforeItem)
+	b = appendTexts(b, string(i.Key), i.VersionTag, string(i.Action), i.Reason, i.Category, i.Folder, i.Name, i.Asset)
+	h.buf = appendNumbers(b, i.Size, unixNano(i.Time))
+	h.sum.Write(h.buf) // a hash takes everything
+}
+
+// Sum adds the head and returns the hash in hexadecimal digits.
+func (h *PlanHash) Sum(head PlanHead) (string, error) {
 	rules, err := roundTrip(head.Rules)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	categories, err := roundTrip(head.Categories)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	h := &PlanHash{sha256.New()}
-	h.texts(head.Source, head.SourceLocation, head.Destination, rules, categories)
-	h.numbers(head.Unchanged, head.UnchangedBytes)
-	if head.Metadata != "" { // without a table, the hash is that of older versions
-		h.texts("metadata", head.Metadata)
-	}
-	return h, nil
+	b := []byte{beforeHead}
+	b = appendTexts(b, head.Source, head.SourceLocation, head.Destination, rules, categories, head.Metadata)
+	h.sum.Write(appendNumbers(b, head.Unchanged, head.UnchangedBytes))
+	return hex.EncodeToString(h.sum.Sum(nil)), nil
 }
 
 // roundTrip returns the JSON of a value after it was decoded from JSON: globs that are not valid
@@ -68,27 +84,19 @@ func roundTrip[T any](v T) (string, error) {
 	return string(text), nil
 }
 
-// Add adds an item: its action, the version of its object, and its place.
-func (h *PlanHash) Add(i state.Item) {
-	h.texts(string(i.Key), i.VersionTag, string(i.Action), i.Reason, i.Category, i.Folder, i.Name, i.Asset)
-	h.numbers(i.Size, unixNano(i.Time))
-}
-
-// Sum returns the hash in hexadecimal digits.
-func (h *PlanHash) Sum() string { return hex.EncodeToString(h.sum.Sum(nil)) }
-
-// texts adds texts, each with its length, so that they cannot run together.
-func (h *PlanHash) texts(all ...string) {
+// appendTexts appends texts, each with its length, so that they cannot run together.
+func appendTexts(b []byte, all ...string) []byte {
 	for _, t := range all {
-		h.sum.Write(binary.AppendUvarint(nil, uint64(len(t))))
-		_, _ = io.WriteString(h.sum, t) // a hash takes everything
+		b = append(binary.AppendUvarint(b, uint64(len(t))), t...)
 	}
+	return b
 }
 
-func (h *PlanHash) numbers(all ...int64) {
+func appendNumbers(b []byte, all ...int64) []byte {
 	for _, n := range all {
-		h.sum.Write(binary.AppendVarint(nil, n))
+		b = binary.AppendVarint(b, n)
 	}
+	return b
 }
 
 // unixNano returns a number for every time, also for an unknown one.

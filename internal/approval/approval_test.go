@@ -20,17 +20,18 @@ import (
 // plan returns a plan of items like the engine.
 func plan(tb testing.TB, head migrate.PlanHead, items ...state.Item) Plan {
 	tb.Helper()
-	h, err := migrate.NewPlanHash(head)
-	must(tb, err)
+	h := migrate.NewPlanHash()
 	p := Plan{Head: head, Items: all(items), Noted: Noted{Run: "a run", Made: time.Unix(1e9, 0).UTC(), URL: "https://example.com"}}
 	for _, i := range items {
-		h.Add(i)
+		h.Add(&i)
 		p.Tallies = append(p.Tallies, state.Tally{Action: i.Action, Objects: 1, Bytes: i.Size})
 	}
 	if head.Unchanged > 0 {
 		p.Tallies = append(p.Tallies, state.Tally{Action: state.Unchanged, Objects: head.Unchanged, Bytes: head.UnchangedBytes})
 	}
-	p.Hash = h.Sum()
+	var err error
+	p.Hash, err = h.Sum(head)
+	must(tb, err)
 	return p
 }
 

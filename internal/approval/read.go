@@ -240,11 +240,7 @@ func readable(err error) error {
 // items reads the other lines and compares them with the header.
 func (r *reader) items(h header) iter.Seq2[state.Item, error] {
 	return func(yield func(state.Item, error) bool) {
-		hash, err := migrate.NewPlanHash(h.head())
-		if err != nil {
-			yield(state.Item{}, r.fail(err))
-			return
-		}
+		hash := migrate.NewPlanHash()
 		seen := header{Actions: map[state.Action]Amount{}}
 		for last := ""; ; {
 			i, err := r.item(last)
@@ -256,13 +252,17 @@ func (r *reader) items(h header) iter.Seq2[state.Item, error] {
 				return
 			}
 			seen.count(i.Action, 1, i.Size)
-			hash.Add(i)
+			hash.Add(&i)
 			last = string(i.Key)
 			if !yield(i, nil) {
 				return
 			}
 		}
-		if err := h.agrees(seen, hash.Sum()); err != nil {
+		sum, err := hash.Sum(h.head())
+		if err == nil {
+			err = h.agrees(seen, sum)
+		}
+		if err != nil {
 			yield(state.Item{}, &Error{r.name, 0, err})
 		}
 	}

@@ -31,20 +31,21 @@ func Write(w io.Writer, p Plan) error {
 	if err := lines.Encode(p.header()); err != nil {
 		return err
 	}
-	hash, err := migrate.NewPlanHash(p.Head)
-	if err != nil {
-		return err
-	}
+	hash := migrate.NewPlanHash()
 	for i, err := range p.Items {
 		if err != nil {
 			return err
 		}
-		hash.Add(i)
+		hash.Add(&i)
 		if err := lines.Encode(lineOf(i)); err != nil {
 			return err
 		}
 	}
-	if hash.Sum() != p.Hash {
+	sum, err := hash.Sum(p.Head)
+	switch {
+	case err != nil:
+		return err
+	case sum != p.Hash:
 		return errOther
 	}
 	return out.Flush()

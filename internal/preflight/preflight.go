@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"assetferry/internal/repeat"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/sources"
@@ -68,15 +69,21 @@ func quantity(n int64, unit string, bytes int64) string {
 
 // Options describe the run and its destination.
 type Options struct {
-	Categories  map[string]state.Category // of the destination, by ID
-	MaxFileSize int64                     // bytes; 0 if unknown
-	Blocks      bool                      // unsupported file types block the plan
-	Probed      bool                      // a Probe finds SVG files with scripts
+	// Category returns the category of the destination with an ID. It is called once for each.
+	Category func(id string) state.Category
+	Probed   bool // a Probe finds SVG files with scripts
+}
+
+// Limits are the limits of a plan.
+type Limits struct {
+	MaxFileSize int64 // bytes; 0 if unknown
+	Blocks      bool  // unsupported file types block the plan
 }
 
 // A Collector collects the findings of a plan.
 type Collector struct {
 	Options
+	known    map[string]state.Category // of the items so far
 	byReason map[migrate.Reason]*sum
 	hidden   *sum
 	empty    *sum
@@ -85,12 +92,14 @@ type Collector struct {
 	places   places          // of public files
 	open     map[string]bool // public categories of the plan
 	split    splits
+	tags     *repeat.Filter
+	repeated bool // two objects may have the same size and version tag
 }
 
 // NewCollector returns a collector without findings.
 func NewCollector(o Options) *Collector {
 	s := &Collector{
-		Options: o, byReason: o.reasons(), active: activities(),
+		Options: o, known: map[string]state.Category{}, byReason: reasons(), active: activities(), tags: repeat.NewFilter(),
 		hidden: &sum{definition: hiddenFolders}, empty: &sum{definition: emptyFiles}, public: &sum{definition: publicFiles},
 		open: map[string]bool{},
 	}
@@ -119,7 +128,10 @@ func (s *Collector) Add(i *state.Item) {
 	if f := s.active[activityOf(extension(string(i.Key)))]; f != nil && (f.id != activeSVG || !s.Probed) {
 		f.add(i)
 	}
-	if !s.Categories[i.Category].Private {
+	if len(i.VersionTag) == contentTag && i.Size > 0 && s.tags.AddText(i.VersionTag, i.Size) {
+		s.repeated = true
+	}
+	if !s.category(i.Category).Private {
 		s.public.add(i)
 		s.places.add(i)
 		s.open[i.Category] = true
@@ -130,8 +142,36 @@ func (s *Collector) Add(i *state.Item) {
 // Sends reports whether the content of an item would be sent.
 func Sends(i *state.Item) bool { return i.Action == state.Create && i.State == state.ItemPlanned }
 
+// category returns the category of an item.
+func (s *Collector) category(id string) state.Category {
+	c, known := s.known[id]
+	if !known {
+		c = s.Category(id)
+		s.known[id] = c
+	}
+	return c
+}
+
+// HoldsFor reports whether the categories of the items are still as private as when these were
+// added.
+func (s *Collector) HoldsFor(categories map[string]state.Category) bool {
+	for id, c := range s.known {
+		if categories[id].Private != c.Private {
+			return false
+		}
+	}
+	return true
+}
+
+// contentTag is the length of version tags that are checksums; see state.Store.IdenticalTags.
+const contentTag = 32
+
+// MayHaveEqualTags reports whether two uploads may have the same size and version tag.
+func (s *Collector) MayHaveEqualTags() bool { return s.repeated }
+
 // Findings ends the collection and returns the findings, the most severe first.
-func (s *Collector) Findings() []Finding {
+func (s *Collector) Findings(l Limits) []Finding {
+	s.limit(l)
 	var all []Finding
 	for _, d := range definitions {
 		if f := s.byReason[d.reason]; f != nil {
@@ -158,7 +198,7 @@ func (s *Collector) categoryName(id string) string {
 	if name, isNew := migrate.WantedCategory(id); isNew {
 		return name
 	}
-	return cmp.Or(s.Categories[id].Name, id)
+	return cmp.Or(s.category(id).Name, id)
 }
 
 func (s *Collector) publicFinding() Finding {

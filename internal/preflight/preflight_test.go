@@ -29,24 +29,30 @@ func left(key string, why migrate.Reason, size int64) state.Item {
 	return state.Item{Object: sources.Object{Key: sources.Key(key), Size: size}, Action: state.Skip, State: state.ItemSkipped, Reason: string(why)}
 }
 
-func collect(o Options, items ...state.Item) []Finding {
+// in returns options for a destination with the given categories.
+func in(categories map[string]state.Category) Options {
+	return Options{Category: func(id string) state.Category { return categories[id] }}
+}
+
+func collect(o Options, l Limits, items ...state.Item) []Finding {
 	s := NewCollector(o)
 	for i := range items {
 		s.Add(&items[i])
 	}
-	return s.Findings()
+	return s.Findings(l)
 }
 
 func TestFindings(t *testing.T) {
-	private := Options{Categories: categories()}
+	private := in(categories())
 	for _, test := range []struct {
 		name    string
 		options Options
+		limits  Limits
 		items   []state.Item
 		want    Finding // without title and remedy
 		title   string  // a part of the title
 	}{
-		{name: "extensions that stop the plan", options: Options{Blocks: true},
+		{name: "extensions that stop the plan", limits: Limits{Blocks: true},
 			items: []state.Item{left("README", migrate.ReasonUnsupportedType, 7), left("a.XYZ", migrate.ReasonUnsupportedType, 2), left("b.d/c.xyz", migrate.ReasonUnsupportedType, 2)},
 			want: Finding{ID: "unsupported_type", Severity: Stop, Objects: 3, Bytes: 11, Examples: []string{"README", "a.XYZ", "b.d/c.xyz"},
 				Parts: []Part{{"xyz", 2, 4}, {"(none)", 1, 7}}}},
@@ -57,7 +63,7 @@ func TestFindings(t *testing.T) {
 			items: []state.Item{left("a.muchtoolong", migrate.ReasonNoCategoryPossible, 7)},
 			want: Finding{ID: "no_category_possible", Severity: Loss, Objects: 1, Bytes: 7, Examples: []string{"a.muchtoolong"},
 				Parts: []Part{{"muchtoolong", 1, 7}}}},
-		{name: "too large", options: Options{MaxFileSize: 5e9},
+		{name: "too large", limits: Limits{MaxFileSize: 5e9},
 			items: []state.Item{left("a", migrate.ReasonTooLarge, 6e9)}, title: "larger than the service allows (5.0 GB)",
 			want: Finding{ID: "too_large", Severity: Loss, Objects: 1, Bytes: 6e9, Examples: []string{"a"}}},
 		{name: "names too long", items: []state.Item{left("a", migrate.ReasonNameTooLong, 1)},
@@ -104,12 +110,15 @@ func TestFindings(t *testing.T) {
 			title: "(Images, Other files)",
 			want: Finding{ID: "public", Severity: Warning, Objects: 5, Bytes: 15, Examples: []string{"a/1", "a/b/1", "c/1", "d", "e"},
 				Parts: []Part{{"(top level)", 2, 8}, {"a/", 2, 6}, {"c/", 1, 1}}}},
-		{name: "folders that are split", options: Options{Categories: map[string]state.Category{"p": {Name: "Papers", Private: true}, "q": {Name: "Prints", Private: true}}},
+		{name: "folders that are split", options: in(map[string]state.Category{"p": {Name: "Papers", Private: true}, "q": {Name: "Prints", Private: true}}),
 			items: []state.Item{sent("a/b/c/1", "p", 1), sent("a/b/x", "q", 1), sent("a/b/y", "q", 1), sent("a/b/z", "p", 1), sent("a/z", "p", 9), sent("b", "p", 2), sent("c", "q", 2)},
 			want:  Finding{ID: "split_folders", Severity: Note, Unit: "folder", Objects: 2, Bytes: 7, Examples: []string{"a/b: 2 Prints, 1 Papers", "(top level): 1 Papers, 1 Prints"}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			all := collect(test.options, test.items...)
+			if test.options.Category == nil {
+				test.options = in(nil)
+			}
+			all := collect(test.options, test.limits, test.items...)
 			if len(all) != 1 {
 				t.Fatalf("got %d findings, want 1: %v", len(all), all)
 			}
@@ -130,22 +139,69 @@ func TestFindings(t *testing.T) {
 
 // TestNothingFound verifies that items which are not uploaded cause no findings about uploads.
 func TestNothingFound(t *testing.T) {
-	o := Options{Categories: categories()}
+	o := in(categories())
 	for _, i := range []state.Item{
 		sent("photo.jpg", "p", 1),
 		left("page.html", migrate.ReasonSystemFile, 0),
 		{Object: sources.Object{Key: "run.exe"}, Action: state.Create, State: state.ItemDone, Category: "f"},
 		{Object: sources.Object{Key: "old.svg"}, Action: state.Adopt, State: state.ItemPlanned, Reason: string(migrate.ReasonIdenticalAsset), Category: "f"},
 	} {
-		if got := collect(o, i); len(got) != 0 {
+		if got := collect(o, Limits{}, i); len(got) != 0 {
 			t.Errorf("%s: found %v", i.Key, got)
+		}
+	}
+}
+
+// TestHoldsFor verifies that a collector notices a category that became private, or public, after
+// its items were added.
+func TestHoldsFor(t *testing.T) {
+	s := NewCollector(in(categories()))
+	for _, i := range []state.Item{sent("a.jpg", "i", 1), sent("b.pdf", "p", 1)} {
+		s.Add(&i)
+	}
+	later := categories()
+	later["f"] = state.Category{ID: "f", Private: true} // no item goes there
+	if !s.HoldsFor(later) {
+		t.Error("a category without items counts")
+	}
+	later["i"] = state.Category{ID: "i", Private: true}
+	if s.HoldsFor(later) {
+		t.Error("a category became private, and the findings still hold")
+	}
+}
+
+// TestMayHaveEqualTags verifies which items may have identical content.
+func TestMayHaveEqualTags(t *testing.T) {
+	tagged := func(key, tag string, size int64) state.Item {
+		i := sent(key, "i", size)
+		i.VersionTag = tag
+		return i
+	}
+	one, other := strings.Repeat("0a", 16), strings.Repeat("0b", 16)
+	for name, test := range map[string]struct {
+		items []state.Item
+		want  bool
+	}{
+		"equal":           {[]state.Item{tagged("a", one, 1), tagged("b", one, 1)}, true},
+		"other tag":       {[]state.Item{tagged("a", one, 1), tagged("b", other, 1)}, false},
+		"other size":      {[]state.Item{tagged("a", one, 1), tagged("b", one, 2)}, false},
+		"empty":           {[]state.Item{tagged("a", one, 0), tagged("b", one, 0)}, false},
+		"no checksum":     {[]state.Item{tagged("a", "v1", 1), tagged("b", "v1", 1)}, false},
+		"one is not sent": {[]state.Item{tagged("a", one, 1), left("b", migrate.ReasonTooLarge, 1)}, false},
+	} {
+		s := NewCollector(in(categories()))
+		for n := range test.items {
+			s.Add(&test.items[n])
+		}
+		if got := s.MayHaveEqualTags(); got != test.want {
+			t.Errorf("%s: got %v", name, got)
 		}
 	}
 }
 
 // TestOrder verifies that findings are ordered by severity, whatever their order in the source.
 func TestOrder(t *testing.T) {
-	all := collect(Options{Categories: categories(), Blocks: true},
+	all := collect(in(categories()), Limits{Blocks: true},
 		sent("a/1", "p", 0), sent("a/2", "f", 1), left("b", migrate.ReasonTooLarge, 1), left("c", migrate.ReasonUnsupportedType, 1))
 	var got []string
 	for _, f := range all {
@@ -169,7 +225,7 @@ func TestBounded(t *testing.T) {
 			items = append(items, sent(fmt.Sprintf("x%d/%d", n, len(items)), "f", 1))
 		}
 	}
-	all := collect(Options{}, items...)
+	all := collect(in(nil), Limits{}, items...)
 	unmatched, public := all[0], all[1]
 	if unmatched.Objects != 3*manyParts || len(unmatched.Examples) != shown || len(unmatched.Parts) != shown ||
 		unmatched.Parts[0] != (Part{otherParts, 2 * manyParts, 2 * manyParts}) {
@@ -212,12 +268,12 @@ func BenchmarkCollector(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		s := NewCollector(Options{Categories: categories()})
+		s := NewCollector(in(categories()))
 		for n := range items {
 			s.Add(&items[n])
 		}
-		if len(s.Findings()) != 5 {
-			b.Fatal(s.Findings())
+		if found := s.Findings(Limits{}); len(found) != 5 {
+			b.Fatal(found)
 		}
 	}
 	b.ReportMetric(float64(objects)*float64(b.N)/b.Elapsed().Seconds(), "objects/s")

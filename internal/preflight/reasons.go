@@ -87,20 +87,23 @@ func Covers(reason string) bool {
 }
 
 // reasons returns empty sums of those findings.
-func (o Options) reasons() map[migrate.Reason]*sum {
+func reasons() map[migrate.Reason]*sum {
 	all := make(map[migrate.Reason]*sum, len(definitions))
 	for _, d := range definitions {
 		all[d.reason] = &sum{definition: d.definition}
 		all[d.reason].id = string(d.reason)
 	}
-	unsupported := all[migrate.ReasonUnsupportedType]
-	if o.Blocks {
-		unsupported.severity = Stop
-	}
-	unsupported.parts = newParts()
+	all[migrate.ReasonUnsupportedType].parts = newParts()
 	all[migrate.ReasonNoCategoryPossible].parts = newParts()
-	if o.MaxFileSize > 0 {
-		all[migrate.ReasonTooLarge].title += " (" + ui.Bytes(o.MaxFileSize) + ")"
-	}
 	return all
+}
+
+// limit adapts findings to the limits of a plan.
+func (s *Collector) limit(l Limits) {
+	if l.Blocks {
+		s.byReason[migrate.ReasonUnsupportedType].severity = Stop
+	}
+	if l.MaxFileSize > 0 {
+		s.byReason[migrate.ReasonTooLarge].title += " (" + ui.Bytes(l.MaxFileSize) + ")"
+	}
 }

@@ -118,7 +118,7 @@ func (p *detachment) detach(ctx context.Context, a state.Alias) (i state.Item, s
 func (p *detachment) end(ctx context.Context) error {
 	if len(p.added) > 0 {
 		slices.SortFunc(p.added, func(a, b state.Item) int { return cmp.Compare(a.Key, b.Key) }) // of several owners
-		if err := p.State.AddDrift(ctx, p.run.Num, p.added); err != nil {
+		if err := p.addDrift(ctx, p.added); err != nil {
 			return err
 		}
 		faultpoint.Hit(faultpoint.Decided)

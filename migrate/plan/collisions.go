@@ -26,6 +26,9 @@ type collisions struct {
 // do handles objects that would get the same place as another object, or as an asset that we
 // created before. The first by key keeps its name.
 func (k *collisions) do(ctx context.Context) error {
+	if impossible, err := k.areImpossible(ctx); err != nil || impossible {
+		return err
+	}
 	collisions, err := k.State.Collisions(ctx, k.run.Num, k.run.Pair.ID)
 	if err != nil {
 		return err
@@ -55,6 +58,15 @@ func (k *collisions) do(ctx context.Context) error {
 		}
 	}
 	return k.flush(ctx)
+}
+
+// areImpossible reports whether all places are known to differ, without reading the items.
+func (k *collisions) areImpossible(ctx context.Context) (bool, error) {
+	if !k.overview.whole || k.overview.collision {
+		return false, nil
+	}
+	known, err := k.State.SumReceipts(ctx, k.run.Pair.ID)
+	return known.Objects == 0, err
 }
 
 // reuseAsset decides that an object gets the asset in its place if the asset has the same content

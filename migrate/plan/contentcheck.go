@@ -38,7 +38,7 @@ func (m *contentCheck) do(ctx context.Context) error {
 	if m.Rules.Sync == nil {
 		return nil
 	}
-	tallies, err := m.State.Tallies(ctx, m.run.Num)
+	tallies, err := m.tallies(ctx)
 	if err != nil || countOf(tallies, migrate.ReasonContentMaybeChanged) == 0 {
 		return err
 	}

@@ -139,7 +139,7 @@ func (d *drift) drifts(ctx context.Context, r state.Receipt, condition migrate.C
 	}
 	recordPlaces(&i, r, asset)
 	if fresh {
-		if err := d.State.AddDrift(ctx, d.run.Num, []state.Item{i}); err != nil {
+		if err := d.addDrift(ctx, []state.Item{i}); err != nil {
 			return err
 		}
 	}

@@ -29,7 +29,7 @@ func (e *expiry) do(ctx context.Context) error {
 	if !e.Rules.Trashes() || !e.Rules.FollowsDeletions() {
 		return nil
 	}
-	tallies, err := e.State.Tallies(ctx, e.run.Num)
+	tallies, err := e.tallies(ctx)
 	if err != nil || countOf(tallies, migrate.ReasonLimit) > 0 { // it may exclude a deleted object under another key
 		return err
 	}

@@ -53,17 +53,17 @@ func (f *finishing) hash(ctx context.Context, wanted []migrate.NewCategory) (str
 	if err != nil {
 		return "", err
 	}
-	h, err := migrate.NewPlanHash(f.Head(run, wanted))
-	if err != nil {
-		return "", err
+	if f.overview.whole {
+		return f.overview.hash.Sum(f.Head(run, wanted))
 	}
+	h := migrate.NewPlanHash()
 	for i, err := range f.State.Items(ctx, run.Num) {
 		if err != nil {
 			return "", err
 		}
-		h.Add(i)
+		h.Add(&i)
 	}
-	return h.Sum(), nil
+	return h.Sum(f.Head(run, wanted))
 }
 
 // stillWanted returns the categories to create: those of an approved plan that still get objects.

@@ -78,7 +78,7 @@ func (n *availableNames) takeFree(ctx context.Context, renames []state.Item) err
 	if len(free) == 0 {
 		return nil
 	}
-	if err := n.State.AddDrift(ctx, n.run.Num, free); err != nil {
+	if err := n.addDrift(ctx, free); err != nil {
 		return err
 	}
 	for _, i := range free {

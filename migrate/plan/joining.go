@@ -40,7 +40,7 @@ func (j *joining) do(ctx context.Context) error {
 	if j.Rules.Duplicates != oneAsset && j.trust(migrate.MemorySame) == migrate.MemorySame || j.Rules.AdoptOnly {
 		return nil
 	}
-	left, err := j.State.Tallies(ctx, j.run.Num)
+	left, err := j.tallies(ctx)
 	if err != nil || !creates(left) {
 		return err
 	}
@@ -141,7 +141,7 @@ func (j *joining) findCategory(ctx context.Context, c *state.Sharer) error {
 // confirmOwners checks the existing assets that more objects will share. If an asset does not match
 // the state database, it is not shared, and these objects are new again.
 func (j *joining) confirmOwners(ctx context.Context) (again bool, err error) {
-	tallies, err := j.State.Tallies(ctx, j.run.Num)
+	tallies, err := j.tallies(ctx)
 	if err != nil || countOf(tallies, migrate.ReasonIdenticalObject) == 0 {
 		return false, err
 	}

@@ -19,6 +19,9 @@ type neededContents struct {
 // do turns a replacement into a conflict if another object shares the present content and gets no
 // asset of its own in this run: the replacement would leave that object without an asset.
 func (n *neededContents) do(ctx context.Context) error {
+	if replaced, err := n.countPlanned(ctx, state.Replace); err != nil || replaced == 0 {
+		return err
+	}
 	return n.everyItem(ctx, func(ctx context.Context, i *state.Item) (bool, error) {
 		if i.Action != state.Replace || i.State != state.ItemPlanned || restores(*i) {
 			return false, nil

@@ -68,6 +68,7 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (migrate.Plan, error)
 	}
 	plan, err := p.summary(ctx, run.ID)
 	plan.FailedChecks, plan.Drift, plan.DuplicateNames = found.violated.all, string(found.cursor.next), found.doubled.Load()
+	plan.AsStaged = shared.overview.whole
 	plan.Deleted, plan.Limits = found.deleted.objects, found.places.limits
 	return plan, err
 }

@@ -29,6 +29,10 @@ type Planner struct {
 	// Unchanged, if it is set, is called with the receipts of objects that match the state
 	// database. They are counted in the plan and not listed in it.
 	Unchanged func(state.Receipt)
+	// Staged, if it is set, is called when a listing begins. The function that it returns is called
+	// with the items in key order while they are staged. migrate.Plan.AsStaged says whether the items
+	// of the last listing are those of the plan.
+	Staged func() func(*state.Item)
 	// Describes says that what is applied describes assets, too.
 	Describes bool
 	// SafetyChecks are the limits of a sync.

@@ -10,12 +10,13 @@ import (
 	"assetferry/state"
 )
 
-// planning is shared by all passes of a run. It is immutable.
+// planning is shared by all passes of a run. Only its overview changes.
 type planning struct {
 	*Planner
 	run      state.Run
 	started  time.Time // by which the age of objects is counted
 	remapped bool      // see collect.Collector.IsRemapped
+	overview overview
 }
 
 // decisions write decided items to the state database, a page at a time.
@@ -57,10 +58,17 @@ func (d *decisions) flush(ctx context.Context) error {
 	if len(d.batch) == 0 {
 		return nil
 	}
+	d.overview.changed()
 	err := d.State.Decided(ctx, d.run.Num, d.batch)
 	faultpoint.Hit(faultpoint.Decided)
 	d.batch = d.batch[:0]
 	return err
+}
+
+// addDrift adds items of objects that are unchanged at the source.
+func (d *decisions) addDrift(ctx context.Context, items []state.Item) error {
+	d.overview.changed()
+	return d.State.AddDrift(ctx, d.run.Num, items)
 }
 
 // everyPage calls f with each page of the items of the run, and writes the stored changes after
@@ -77,9 +85,17 @@ func (d *decisions) everyPage(ctx context.Context, f func(context.Context, []sta
 	return d.flush(ctx)
 }
 
+// tallies counts the items of the run by action, reason and state. Unchanged objects are no items.
+func (p *planning) tallies(ctx context.Context) ([]state.Tally, error) {
+	if p.overview.whole {
+		return p.overview.tallies(), nil
+	}
+	return p.State.Tallies(ctx, p.run.Num)
+}
+
 // countPlanned returns the number of planned items with some actions.
 func (p *planning) countPlanned(ctx context.Context, actions ...state.Action) (n int64, err error) {
-	tallies, err := p.State.Tallies(ctx, p.run.Num)
+	tallies, err := p.tallies(ctx)
 	for _, t := range tallies {
 		if t.State == state.ItemPlanned && slices.Contains(actions, t.Action) {
 			n += t.Objects

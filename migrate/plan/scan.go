@@ -34,6 +34,10 @@ func (w *walk) scan(ctx context.Context) (err error) {
 	if w.listing.decided, err = w.decidesAtOnce(ctx); err != nil {
 		return err
 	}
+	if w.listing.decided && w.run.Cursor == "" {
+		w.overview.begin(w.Staged)
+	}
+	defer func() { err = errors.Join(err, w.wait()) }()
 	w.page.Cursor = w.run.Cursor
 	if w.Rules.FilesFrom != nil {
 		w.unseen = make(map[sources.Key]bool, len(w.Rules.FilesFrom.Keys))
@@ -47,7 +51,7 @@ func (w *walk) scan(ctx context.Context) (err error) {
 	w.failures = w.known.failures
 	for o, err := range w.Source.Objects(ctx, w.run.Cursor) {
 		if err != nil {
-			return errors.Join(err, w.stage(ctx))
+			return errors.Join(err, w.flush(ctx))
 		}
 		if err := w.object(ctx, o); err != nil {
 			return err
@@ -165,13 +169,13 @@ func (w *walk) end(ctx context.Context) error {
 		return err
 	}
 	w.page.Done = true
-	return w.stage(ctx)
+	return w.flush(ctx)
 }
 
 // notThere ends the listing of a source that is missing or incomplete. A sync ends as stopped, so
 // that its report shows it; other runs can be resumed when the source is available again.
 func (w *walk) notThere(ctx context.Context, why error) error {
-	err := errors.Join(why, w.stage(ctx))
+	err := errors.Join(why, w.flush(ctx))
 	if w.Rules.Sync != nil {
 		err = errors.Join(err, w.State.NoteSync(ctx, w.run.Num, why.Error(), ""))
 	}
@@ -182,7 +186,7 @@ func (w *walk) notThere(ctx context.Context, why error) error {
 // skipped, so the whole listing is forgotten.
 func (w *walk) disorder(ctx context.Context, key sources.Key) error {
 	err := fmt.Errorf("the source listed %q after %q: its listing is not sorted and cannot be used", key, w.page.Cursor)
-	return errors.Join(err, w.State.Relist(ctx, w.run.Num))
+	return errors.Join(err, w.wait(), w.State.Relist(ctx, w.run.Num))
 }
 
 // countDeleted counts the uploaded objects that are not listed any more, unless another process has

@@ -220,7 +220,7 @@ func (s *changedSidecars) followPage(ctx context.Context, page []state.Sidecar) 
 	if claimed != nil || len(work.items) == 0 {
 		return claimed
 	}
-	return s.State.AddDrift(ctx, s.run.Num, inOrder(work.items))
+	return s.addDrift(ctx, inOrder(work.items))
 }
 
 // sidecarWork is the work that changed sidecars cause.

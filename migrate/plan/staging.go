@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"errors"
 
 	"assetferry/internal/faultpoint"
 	"assetferry/migrate"
@@ -19,11 +20,15 @@ type listing struct {
 
 // A staging writes listed objects to the state database page by page, with the decisions about them
 // if these are known.
+//
+// A page is written while the next one is listed and decided.
 type staging struct {
 	*planning
 	*decider
 	listing *listing
-	page    state.Page // to be staged next
+	page    state.Page   // to be staged next
+	written chan error   // receives the result of the page that is being written; nil if there is none
+	former  []state.Item // of the page that is being written, to be reused after it
 }
 
 // addIn stages an item, and decides it if its situation is known.
@@ -38,6 +43,7 @@ func (g *staging) addIn(ctx context.Context, i state.Item, s migrate.Situation, 
 
 // add has an item staged.
 func (g *staging) add(ctx context.Context, i state.Item) error {
+	g.overview.add(&i)
 	if g.page.Items = append(g.page.Items, i); len(g.page.Items) < migrate.PageSize {
 		return nil
 	}
@@ -56,20 +62,45 @@ func (g *staging) countUnchanged(ctx context.Context, r state.Receipt) error {
 	return g.stage(ctx)
 }
 
+// stage has the page written. It returns the error of the page before.
 func (g *staging) stage(ctx context.Context) error {
-	err := g.State.Stage(ctx, g.run.Num, g.page)
-	faultpoint.Hit(faultpoint.Staged)
+	if err := g.wait(); err != nil {
+		return err
+	}
 	if g.listing.decided {
-		faultpoint.Hit(faultpoint.Decided)
 		for _, i := range g.page.Items {
 			if i.State != "" { // else it is counted once it is decided
 				g.listing.judged++
 			}
 		}
 	}
-	g.page = state.Page{Cursor: g.page.Cursor}
+	page, spare := g.page, g.former
+	g.page, g.former = state.Page{Cursor: page.Cursor, Items: spare[:0]}, page.Items
+	written := make(chan error, 1)
+	g.written = written
+	go func() {
+		err := g.State.Stage(ctx, g.run.Num, page)
+		faultpoint.Hit(faultpoint.Staged)
+		if g.listing.decided {
+			faultpoint.Hit(faultpoint.Decided)
+		}
+		written <- err
+	}()
+	return nil
+}
+
+// wait waits until the last page is written.
+func (g *staging) wait() error {
+	if g.written == nil {
+		return nil
+	}
+	err := <-g.written
+	g.written = nil
 	return err
 }
+
+// flush has the page written, and waits for it.
+func (g *staging) flush(ctx context.Context) error { return errors.Join(g.stage(ctx), g.wait()) }
 
 // decidesAtOnce reports whether objects can be decided during the listing. Then this process must
 // list all of them in order: decisions also depend on earlier staged objects and on outcomes of an

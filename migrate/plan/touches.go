@@ -26,7 +26,7 @@ func (t *touches) do(ctx context.Context) error {
 	if t.Rules.Sync == nil || !t.UsesSource(metadata.FromStorage) || !catalog && !t.Source.Traits().Describes {
 		return nil
 	}
-	tallies, err := t.State.Tallies(ctx, t.run.Num)
+	tallies, err := t.tallies(ctx)
 	if err != nil || countOf(tallies, migrate.ReasonOnlyVersionChanged) == 0 {
 		return err
 	}

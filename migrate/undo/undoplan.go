@@ -375,17 +375,18 @@ func (p *places) has(ctx context.Context, d migrate.Reader, folder string) (ther
 
 // finish hashes the plan and closes it.
 func (p *Planner) finish(ctx context.Context) error {
-	h, err := migrate.NewPlanHash(migrate.PlanHead{Source: p.undo.Pair.Source, Destination: p.undo.Pair.Destination})
-	if err != nil {
-		return err
-	}
+	h := migrate.NewPlanHash()
 	for i, err := range p.State.Items(ctx, p.undo.Num) {
 		if err != nil {
 			return err
 		}
-		h.Add(i)
+		h.Add(&i)
 	}
-	err = p.State.FinishPlan(ctx, p.undo.Num, h.Sum(), json.RawMessage("[]"))
+	hash, err := h.Sum(migrate.PlanHead{Source: p.undo.Pair.Source, Destination: p.undo.Pair.Destination})
+	if err != nil {
+		return err
+	}
+	err = p.State.FinishPlan(ctx, p.undo.Num, hash, json.RawMessage("[]"))
 	faultpoint.Hit(faultpoint.Planned)
 	return err
 }

@@ -8,45 +8,82 @@ import (
 	"assetferry/internal/preflight"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
+	"assetferry/migrate/plan"
 	"assetferry/state"
 )
 
-// findings returns what people should know about a plan before it is carried out.
-func findings(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, probed bool) ([]preflight.Finding, error) {
-	found, err := collectFindings(ctx, f, s, plan, probed)
+// planFindings collects the findings about a plan while it is made, so that the items are not read
+// again for them.
+type planFindings struct {
+	f         *command.Factory
+	s         *endpoints
+	probed    bool
+	collector *preflight.Collector
+	err       error // of reading the categories
+}
+
+// gatherFindings has the findings about the plan of a planner collected.
+func gatherFindings(ctx context.Context, f *command.Factory, s *endpoints, planner *plan.Planner, probed bool) *planFindings {
+	p := &planFindings{f: f, s: s, probed: probed}
+	planner.Staged = func() func(*state.Item) {
+		p.begin(ctx)
+		return p.collector.Add
+	}
+	return p
+}
+
+// begin begins to collect. The categories are read when the first item needs them, because the
+// plan stores them just before.
+func (p *planFindings) begin(ctx context.Context) {
+	var categories map[string]state.Category
+	p.err = nil
+	p.collector = preflight.NewCollector(preflight.Options{Probed: p.probed, Category: func(id string) state.Category {
+		if categories == nil && p.err == nil {
+			categories, p.err = p.s.store.Categories(ctx, p.s.pair.Destination)
+		}
+		return categories[id]
+	}})
+}
+
+// of returns what people should know about a plan before it is carried out.
+func (p *planFindings) of(ctx context.Context, plan migrate.Plan) ([]preflight.Finding, error) {
+	found, err := p.collect(ctx, plan)
 	if err != nil {
 		return nil, err
 	}
 	var more []preflight.Finding
 	switch {
-	case probed:
-		more, err = probeObjects(ctx, f, s, plan)
-	case s.source.Traits().ContentTags:
-		more, err = preflight.EqualTags(ctx, s.store, plan.Run.Num)
+	case p.probed:
+		more, err = probeObjects(ctx, p.f, p.s, plan)
+	case p.s.source.Traits().ContentTags && p.collector.MayHaveEqualTags():
+		more, err = preflight.EqualTags(ctx, p.s.store, plan.Run.Num)
 	}
 	found = append(found, preflight.Doubled(plan.DuplicateNames)...)
 	return preflight.Sorted(append(found, more...)), err
 }
 
-// collectFindings collects the findings from the items of a plan.
-func collectFindings(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, probed bool) ([]preflight.Finding, error) {
-	categories, err := s.store.Categories(ctx, s.pair.Destination)
+// collect returns the findings from the items of a plan. It reads them if they changed after they
+// were collected, or if the plan makes a category private.
+func (p *planFindings) collect(ctx context.Context, plan migrate.Plan) ([]preflight.Finding, error) {
+	categories, err := p.s.store.Categories(ctx, p.s.pair.Destination)
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range plan.Categories {
 		categories[c.Category()] = state.Category{Name: c.Name, Private: c.Private}
 	}
-	collector := preflight.NewCollector(preflight.Options{
-		Categories: categories, MaxFileSize: plan.Limits.MaxFileSize, Blocks: plan.Blocked(s.rules), Probed: probed,
-	})
-	for i, err := range s.store.Items(ctx, plan.Run.Num) {
+	limits := preflight.Limits{MaxFileSize: plan.Limits.MaxFileSize, Blocks: plan.Blocked(p.s.rules)}
+	if plan.AsStaged && p.err == nil && p.collector.HoldsFor(categories) {
+		return p.collector.Findings(limits), nil
+	}
+	p.collector = preflight.NewCollector(preflight.Options{Probed: p.probed, Category: func(id string) state.Category { return categories[id] }})
+	for i, err := range p.s.store.Items(ctx, plan.Run.Num) {
 		if err != nil {
 			return nil, err
 		}
-		collector.Add(&i)
+		p.collector.Add(&i)
 	}
-	return collector.Findings(), nil
+	return p.collector.Findings(limits), nil
 }
 
 // probeObjects reads the beginning of the objects of a plan. It reports first how much that is.

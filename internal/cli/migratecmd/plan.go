@@ -117,12 +117,13 @@ func runPlan(ctx context.Context, f *command.Factory, cmd *cobra.Command, source
 	if f.Out.Verbose() {
 		planner.Unchanged = func(r state.Receipt) { showUnchanged(f, r) }
 	}
+	found := gatherFindings(ctx, f, s, planner, o.probe)
 	plan, err := planner.Plan(ctx, run)
 	f.Out.Progress().EndPhase()
 	if err != nil {
 		return err
 	}
-	if err := showWhole(ctx, f, s, plan, o.probe); err != nil {
+	if err := showWhole(ctx, f, s, plan, found); err != nil {
 		return err
 	}
 	outcome.SumUp(f, plan.Run, plan.Tallies, time.Since(began))
@@ -175,11 +176,11 @@ func printNextOfPlan(f *command.Factory, s *endpoints, plan migrate.Plan, source
 }
 
 // showWhole shows a plan: its objects with --verbose, its result, and the findings about it.
-func showWhole(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, probe bool) error {
+func showWhole(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, found *planFindings) error {
 	if err := showItems(ctx, f, s, plan); err != nil {
 		return err
 	}
-	findings, err := findings(ctx, f, s, plan, probe)
+	findings, err := found.of(ctx, plan)
 	if err != nil {
 		return err
 	}

@@ -179,7 +179,7 @@ func (h *hoard) once(ctx context.Context, rules migrate.Rules) (planned migrate.
 	must(h, err)
 	a, p := h.applier(h.deps()), plan.New(h.deps(), rules)
 	p.SafetyChecks, p.DriftShare, p.ResponseTimeout = wide(), 1, a.ResponseTimeout
-	if planned, err = p.Plan(ctx, run); err != nil {
+	if planned, err = h.planWith(ctx, p, run); err != nil {
 		return planned, err
 	}
 	return planned, a.Apply(ctx, planned.Run)

@@ -379,7 +379,7 @@ func (w *world) dryRunWith(d migrate.Deps, r migrate.Rules) (migrate.Plan, error
 	must(w, err)
 	run, err := w.store.Begin(w.Context(), w.pair, "plan", rules)
 	must(w, err)
-	return plan.New(d, r).Plan(w.Context(), run)
+	return w.planWith(w.Context(), plan.New(d, r), run)
 }
 
 // A placed asset is one at the destination, with the properties that users see.

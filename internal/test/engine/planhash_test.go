@@ -24,12 +24,13 @@ func TestPlanHash(t *testing.T) {
 		}
 	}
 	hash := func(p plan) string {
-		h, err := migrate.NewPlanHash(p.head)
-		must(t, err)
+		h := migrate.NewPlanHash()
 		for _, i := range p.items {
-			h.Add(i)
+			h.Add(&i)
 		}
-		return h.Sum()
+		sum, err := h.Sum(p.head)
+		must(t, err)
+		return sum
 	}
 	seen := map[string]string{hash(base()): "nothing"}
 	for name, change := range map[string]func(*plan){

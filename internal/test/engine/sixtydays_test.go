@@ -292,7 +292,7 @@ func (l *life) once(ctx context.Context, d migrate.Deps, n round) (planned migra
 	}
 	p := plan.New(d, n.rules)
 	p.SafetyChecks, p.DriftShare, p.FormerAlive, p.Concurrency = n.limit, n.share, a.FormerAlive, 4
-	if planned, err = p.Plan(ctx, run); err != nil || len(planned.FailedChecks) > 0 {
+	if planned, err = l.planWith(ctx, p, run); err != nil || len(planned.FailedChecks) > 0 {
 		return planned, err
 	}
 	return planned, a.Apply(ctx, planned.Run)

@@ -42,7 +42,7 @@ func (w *world) tryDecideSync(r migrate.Rules, changes ...func(*plan.Planner)) (
 	for _, c := range changes {
 		c(p)
 	}
-	return p.Plan(context.Background(), run)
+	return w.planWith(context.Background(), p, run)
 }
 
 // decisions returns the decisions of a plan by key.
