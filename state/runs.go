@@ -234,8 +234,9 @@ func (s *Store) SetRunState(ctx context.Context, run int64, from, to RunState) e
 	})
 }
 
-// FinishPlan records the outcome of planning.
-func (s *Store) FinishPlan(ctx context.Context, run int64, hash string, categories json.RawMessage) error {
+// FinishPlan records the outcome of planning. It counts the items of the run, unless the caller has
+// done so and passes their tallies.
+func (s *Store) FinishPlan(ctx context.Context, run int64, hash string, categories json.RawMessage, counted ...Tally) error {
 	return s.Write(ctx, "finish plan", func(ctx context.Context, tx *sql.Tx) error {
 		if err := noteNamesakes(ctx, tx, run); err != nil {
 			return err
@@ -246,7 +247,7 @@ func (s *Store) FinishPlan(ctx context.Context, run int64, hash string, categori
 			(SELECT slot FROM items WHERE run = ?1 AND state = 'planned' AND action = 'create')`, run); err != nil {
 			return err
 		}
-		if err := tally(ctx, tx, run); err != nil {
+		if err := saveTallies(ctx, tx, run, counted); err != nil {
 			return err
 		}
 		return One(ctx, tx, `UPDATE runs SET state = 'planned', plan_hash = ?, categories = ?

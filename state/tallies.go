@@ -55,6 +55,28 @@ func tally(ctx context.Context, tx *sql.Tx, run int64) error {
 		WHERE run = ? AND NOT `+inFlight+` GROUP BY 2, 3, 4`, run); err != nil {
 		return err
 	}
+	return setTallied(ctx, tx, run)
+}
+
+// saveTallies stores counted tallies of a run, or counts its items if there are none.
+func saveTallies(ctx context.Context, tx *sql.Tx, run int64, counted []Tally) error {
+	if len(counted) == 0 {
+		return tally(ctx, tx, run)
+	}
+	if err := untally(ctx, tx, run); err != nil {
+		return err
+	}
+	if err := setTallied(ctx, tx, run); err != nil {
+		return err
+	}
+	all := recount{}
+	for _, t := range counted {
+		all.add(t, 1)
+	}
+	return all.write(ctx, tx, run)
+}
+
+func setTallied(ctx context.Context, tx *sql.Tx, run int64) error {
 	_, err := tx.ExecContext(ctx, `UPDATE runs SET tallied = 1 WHERE num = ?`, run)
 	return err
 }

@@ -38,9 +38,17 @@ func (f *finishing) do(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = f.State.FinishPlan(ctx, f.run.Num, hash, categories)
+	err = f.State.FinishPlan(ctx, f.run.Num, hash, categories, f.counted()...)
 	faultpoint.Hit(faultpoint.Planned)
 	return err
+}
+
+// counted returns the tallies of the items if they are known.
+func (f *finishing) counted() []state.Tally {
+	if !f.overview.whole {
+		return nil
+	}
+	return f.overview.tallies()
 }
 
 // hash returns the hash of the plan in the state database. A run of an approved plan has the hash

@@ -27,16 +27,23 @@ func (w *world) planWith(ctx context.Context, p *plan.Planner, run state.Run) (m
 		return made, err
 	}
 	var stored []state.Item
+	counts := map[state.Tally]int64{}
 	hash := migrate.NewPlanHash()
 	for i, err := range w.store.Items(ctx, made.Run.Num) {
 		if err != nil {
 			return made, err
 		}
 		stored = append(stored, i)
+		counts[state.Tally{Action: i.Action, Reason: i.Reason, State: i.State}]++
 		hash.Add(&i)
 	}
 	if sum, err := hash.Sum(p.Head(made.Run, made.Categories)); err != nil || p.Approval == nil && sum != made.Run.PlanHash {
 		w.Errorf("the hash of the plan is %s, and that of its items %s (%v)", made.Run.PlanHash, sum, err)
+	}
+	for _, t := range made.Tallies {
+		if t.Action != state.Unchanged && t.Objects != counts[state.Tally{Action: t.Action, Reason: t.Reason, State: t.State}] {
+			w.Errorf("the plan counts %d items of %+v, the state database has %d", t.Objects, t, len(stored))
+		}
 	}
 	if diff := cmp.Diff(stored, staged); made.AsStaged && diff != "" {
 		w.Errorf("the items differ from those that were staged (+):\n%s", diff)
