@@ -144,7 +144,7 @@ func (r *relay) discard(w http.ResponseWriter, q *http.Request) {
 
 // BenchmarkRelay moves objects of 20 KiB from a bucket into a service that discards them, with a
 // durable state database. It is for profiles: CPU and allocations include those of the servers. The
-// package internal/bench measures a bare loop for comparison.
+// package internal/test/bench measures a bare loop for comparison.
 func BenchmarkRelay(b *testing.B) {
 	for _, c := range []struct {
 		latency       time.Duration

@@ -85,7 +85,7 @@ var allowed = map[string][]string{
 	"state/pagesums":               {"state/disk"},
 	"internal/report":              {"migrate", "state", "sources", "internal/assets", "internal/clock", "internal/event", "internal/flagname", "internal/retry", "internal/tabular", "internal/ui"},
 	"internal/token":               {"internal/outbound", "internal/retry"},
-	"internal/bench":               {"migrate", "state", "sources", "sources/local", "internal/counts"}, // for measurements, so no package imports it
+	"internal/test/bench":          {"migrate", "state", "sources", "sources/local", "internal/counts"}, // for measurements, so no package imports it
 	"internal/config":              {"internal/flagname", "internal/mapping", "internal/metadata", "internal/notify", "internal/ratelimit", "internal/strictyaml", "internal/token", "internal/oldurl"},
 	"internal/test/faults":         {"migrate", "sources", "state"}, // for tests, so no package imports it
 	"sources/remote":               {"internal/header", "internal/outbound", "internal/redact", "internal/retry"},
@@ -114,7 +114,7 @@ var allowed = map[string][]string{
 // only lists the libraries that few packages may import, and why.
 var only = []struct{ library, owner, why string }{
 	{"database/sql", "state, internal/counts, internal/sandbox, internal/sandbox/records, internal/sandbox/shelves, internal/sandbox/store, internal/sandbox/aiservice, state/ownership, state/enrichment", "SQL stays in the state database and in the sandbox's own storage"},
-	{"net/http", "internal/ai, internal/ai/aiprobe, internal/assets, internal/assets/assettest, internal/bench, internal/test/faults, internal/notify, internal/outbound, internal/outbound/hostiletest, internal/probe, internal/sandbox, internal/sandbox/aiservice, internal/sandbox/fault, internal/sandbox/library, internal/sandbox/naming, internal/sandbox/profile, internal/sandbox/records, internal/sandbox/standin, internal/sandbox/tokens, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, sources/remote, internal/token, internal/cli/assetcmd, internal/cli/command, internal/cli/setupcmd, sources/ckfinder, sources/ckfinder/ckfindertest, sources/s3, sources/table, internal/redirect, internal/demo, internal/doctor", "the engine knows no HTTP"},
+	{"net/http", "internal/ai, internal/ai/aiprobe, internal/assets, internal/assets/assettest, internal/test/bench, internal/test/faults, internal/notify, internal/outbound, internal/outbound/hostiletest, internal/probe, internal/sandbox, internal/sandbox/aiservice, internal/sandbox/fault, internal/sandbox/library, internal/sandbox/naming, internal/sandbox/profile, internal/sandbox/records, internal/sandbox/standin, internal/sandbox/tokens, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, sources/remote, internal/token, internal/cli/assetcmd, internal/cli/command, internal/cli/setupcmd, sources/ckfinder, sources/ckfinder/ckfindertest, sources/s3, sources/table, internal/redirect, internal/demo, internal/doctor", "the engine knows no HTTP"},
 	{"github.com/golang-jwt/jwt/v5", "internal/token", "the sandbox verifies with code of its own"},
 	{"github.com/schollz/progressbar/v3", "internal/ui", "one owner of the terminal"},
 	{"github.com/santhosh-tekuri/jsonschema/v6", "internal/sandbox/openapitest", "what holds answers against the description stays in tests"},
@@ -169,7 +169,7 @@ func isAdapter(name string) bool {
 
 // mayChoose reports whether a package may know kinds of sources by their names.
 func mayChoose(name string) bool {
-	return name == "internal/cli" || strings.HasPrefix(name, "internal/cli/") || name == "internal/bench" || strings.HasPrefix(name, "sources/")
+	return name == "internal/cli" || strings.HasPrefix(name, "internal/cli/") || name == "internal/test/bench" || strings.HasPrefix(name, "sources/")
 }
 
 // TestOnlyTestsHookTheStore verifies that only tests use the hook that makes a store fail.

@@ -1,9 +1,9 @@
 // Command bench measures the speed and memory of assetferry, on this machine and together with
 // baselines, and prints a table:
 //
-//	go run ./internal/bench
-//	go run ./internal/bench -only 'quiet|plan' -scale 10
-//	go run ./internal/bench -against HEAD~1 -scale 20
+//	go run ./internal/test/bench
+//	go run ./internal/test/bench -only 'quiet|plan' -scale 10
+//	go run ./internal/test/bench -against HEAD~1 -scale 20
 //
 // It builds the real program and runs it as a process. The program reads from a computed bucket and
 // uploads to a service that discards the content. Both are servers in the process of the bench:

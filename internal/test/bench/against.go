@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -66,7 +67,11 @@ func (d duel) run(ctx context.Context) (before, now [][]result, err error) {
 // build builds the bench and the program of a side in a checkout.
 func (d duel) build(ctx context.Context, name, root string) (side, error) {
 	s := side{filepath.Join(d.dir, name+"-bench"), filepath.Join(d.dir, name+"-assetferry"), root}
-	err := command(ctx, root, "go", "build", "-o", s.harness, "assetferry/internal/bench")
+	harness := "assetferry/internal/test/bench"
+	if _, err := os.Stat(filepath.Join(root, "internal/test/bench")); root != "" && errors.Is(err, fs.ErrNotExist) {
+		harness = "assetferry/internal/bench" // where earlier commits have it
+	}
+	err := command(ctx, root, "go", "build", "-o", s.harness, harness)
 	if err == nil {
 		err = command(ctx, root, "go", "build", "-tags", "counts", "-o", s.program, "assetferry/cmd/assetferry")
 	}
