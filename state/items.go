@@ -8,7 +8,6 @@ import (
 	"iter"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"assetferry/sources"
@@ -105,39 +104,15 @@ func (s *Store) Stage(ctx context.Context, run int64, p Page) error {
 	})
 }
 
-// stagedAtOnce is the number of items that one statement inserts: single inserts take nearly twice
-// as long.
-const stagedAtOnce = 50
-
 func insertItems(ctx context.Context, tx *sql.Tx, on event, run int64, items []Item) error {
-	args := make([]any, 0, 1+len(stagedColumns)*stagedAtOnce)
 	common := bases{tx: tx}
-	var insert *sql.Stmt
 	var row itemRow
-	prepared := 0
-	for chunk := range slices.Chunk(items, stagedAtOnce) {
-		if len(chunk) != prepared {
-			var err error
-			rows := strings.Repeat(`, (?1, `+stagedColumns.Marks()+`)`, len(chunk))[len(`, `):]
-			if insert, err = tx.PrepareContext(ctx, `INSERT INTO items (run, `+stagedColumns.Names()+`) VALUES `+rows+
-				` ON CONFLICT (run, key) DO NOTHING`); err != nil {
-				return err
-			}
-			prepared = len(chunk)
-		}
-		args = append(args[:0], run)
-		for _, i := range chunk {
+	return insertAll(ctx, tx, manyRows{`INSERT INTO items (run, ` + stagedColumns.Names() + `) VALUES `, stagedColumns.Marks(), ` ON CONFLICT (run, key) DO NOTHING`},
+		run, items, func(args []any, i Item) ([]any, error) {
 			i.State = cmp.Or(i.State, ItemStaged)
-			if err := row.fill(ctx, on, i, &common); err != nil {
-				return err
-			}
-			args = stagedColumns.Values(args, &row)
-		}
-		if _, err := insert.ExecContext(ctx, args...); err != nil {
-			return err
-		}
-	}
-	return nil
+			err := row.fill(ctx, on, i, &common)
+			return stagedColumns.Values(args, &row), err
+		})
 }
 
 // unlessEmpty returns a text for storage, nil if it is empty.

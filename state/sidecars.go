@@ -37,6 +37,8 @@ func (c Sidecar) standing() int64 {
 	switch {
 	case c.Missed != 0:
 		return missedBy(c.Missed)
+	case c.Claimed != 0:
+		return c.Claimed
 	case c.Pending:
 		return unclaimed
 	}
@@ -46,17 +48,16 @@ func (c Sidecar) standing() int64 {
 // saveSidecars stores the sidecars of a page of a listing.
 func saveSidecars(ctx context.Context, tx *sql.Tx, run int64, listed []Sidecar, lost []sources.Key) error {
 	if len(listed) > 0 {
-		save, err := tx.PrepareContext(ctx, insertSidecar)
-		if err != nil {
+		var pair int64
+		if err := tx.QueryRowContext(ctx, `SELECT pair FROM runs WHERE num = ?`, run).Scan(&pair); err != nil {
 			return err
 		}
-		defer save.Close()
-		args := make([]any, 0, 1+len(sidecarTable))
-		for _, s := range listed {
-			args = sidecarTable.Values(append(args[:0], run), &sidecarRow{Sidecar: s})
-			if _, err := save.ExecContext(ctx, args...); err != nil {
-				return fmt.Errorf("save sidecar %s: %w", s.Key, err)
-			}
+		var row sidecarRow
+		if err := insertAll(ctx, tx, insertSidecars, pair, listed, func(args []any, c Sidecar) ([]any, error) {
+			row.Sidecar = c
+			return sidecarTable.Values(args, &row), nil
+		}); err != nil {
+			return fmt.Errorf("save sidecars: %w", err)
 		}
 	}
 	for _, key := range lost {
@@ -92,8 +93,8 @@ var sidecarTable = Columns[sidecarRow]{
 
 // The columns and statements of sidecars.
 var (
-	insertSidecar = `INSERT INTO sidecars (pair, ` + sidecarTable.Names() + `) VALUES ((SELECT pair FROM runs WHERE num = ?), ` + sidecarTable.Marks() + `)
-		ON CONFLICT (pair, key) DO UPDATE SET ` + sidecarTable.Only("size", "time", "version_tag", "pending").Excluded()
+	insertSidecars = manyRows{`INSERT INTO sidecars (pair, ` + sidecarTable.Names() + `) VALUES `, sidecarTable.Marks(),
+		` ON CONFLICT (pair, key) DO UPDATE SET ` + sidecarTable.Only("size", "time", "version_tag", "pending").Excluded()}
 	sidecarColumns = sidecarTable.Reads()
 )
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,4 +86,39 @@ func wrap(op string, err error) error {
 		return err
 	}
 	return fmt.Errorf("state database: %s: %w", op, disk.Classify(err))
+}
+
+// manyRows is an INSERT of several rows. Its parts are the text up to VALUES, the placeholders of a
+// row without its first column, and the text after the rows.
+type manyRows struct{ before, marks, after string }
+
+// rowsAtOnce is the number of rows that one statement inserts: single inserts take nearly twice as
+// long.
+const rowsAtOnce = 50
+
+// insertAll inserts rows that have the same value in their first column; values appends the others.
+func insertAll[T any](ctx context.Context, tx *sql.Tx, into manyRows, first int64, rows []T, values func(args []any, row T) ([]any, error)) error {
+	var insert *sql.Stmt
+	var args []any
+	prepared := 0
+	for chunk := range slices.Chunk(rows, rowsAtOnce) {
+		var err error
+		if len(chunk) != prepared {
+			marks := strings.Repeat(`, (?1, `+into.marks+`)`, len(chunk))[len(`, `):]
+			if insert, err = tx.PrepareContext(ctx, into.before+marks+into.after); err != nil {
+				return err
+			}
+			prepared = len(chunk)
+		}
+		args = append(args[:0], first)
+		for _, row := range chunk {
+			if args, err = values(args, row); err != nil {
+				return err
+			}
+		}
+		if _, err := insert.ExecContext(ctx, args...); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -37,6 +37,9 @@ func (w *walk) scan(ctx context.Context) (err error) {
 	if w.listing.decided && w.run.Cursor == "" {
 		w.overview.begin(w.Staged)
 	}
+	if w.listing.claimed, err = w.claimsAtOnce(ctx); err != nil {
+		return err
+	}
 	defer func() { err = errors.Join(err, w.wait()) }()
 	w.page.Cursor = w.run.Cursor
 	if w.Rules.FilesFrom != nil {
@@ -274,14 +277,32 @@ func (w *walk) sidecar(ctx context.Context, o sources.Object) (taken bool, err e
 		return true, w.stage(ctx)
 	case remembered, here:
 		migrate.SetDecision(&i, state.Skip, migrate.ReasonSidecar)
-		if !same {
-			w.page.Sidecars = append(w.page.Sidecars, asSidecar(i))
+		if !same || w.listing.claimed {
+			w.page.Sidecars = append(w.page.Sidecars, w.newSidecar(i))
 		}
 	default:
 		i.Obstacle = maybeSidecar
-		w.listing.possibleSidecars = true
+		w.listing.possibleSidecars, w.listing.claimed = true, false
 	}
 	return true, w.add(ctx, i)
+}
+
+// claimsAtOnce reports whether the run can claim new sidecars while they are staged. That is so if
+// no asset exists that they may describe.
+func (w *walk) claimsAtOnce(ctx context.Context) (bool, error) {
+	if !w.listing.decided || w.run.Cursor != "" || w.onlyFailed() != nil {
+		return false, nil
+	}
+	known, err := w.State.SumReceipts(ctx, w.run.Pair.ID)
+	return known.Objects == 0, err
+}
+
+func (w *walk) newSidecar(i state.Item) state.Sidecar {
+	c := asSidecar(i)
+	if w.listing.claimed {
+		c.Claimed = w.run.Num
+	}
+	return c
 }
 
 // stageVanished stages the objects of an approved plan that the listing has skipped, up to a key or

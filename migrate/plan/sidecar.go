@@ -182,12 +182,13 @@ func (p *planning) skipSidecars(ctx context.Context, described map[sources.Key][
 type changedSidecars struct {
 	*planning
 	*decisions
+	listing *listing
 }
 
 // do updates the metadata of assets whose sidecars changed. An object that is uploaded in this run
 // gets its metadata anyway. A sidecar counts as processed only when the run has finished.
 func (s *changedSidecars) do(ctx context.Context) error {
-	if !s.FollowsSidecars() || s.onlyFailed() != nil || s.Approval != nil {
+	if !s.FollowsSidecars() || s.onlyFailed() != nil || s.Approval != nil || s.listing.claimed {
 		return nil
 	}
 	for page, err := range migrate.Pages(s.State.PendingSidecars(ctx, s.run.Pair.ID), migrate.PageSize) {

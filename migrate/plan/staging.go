@@ -16,6 +16,7 @@ type listing struct {
 	decided          bool  // all staged objects were decided during the listing
 	judged           int64 // how much of that is decided
 	possibleSidecars bool  // a file was listed that may be a sidecar
+	claimed          bool  // the run has claimed every sidecar while it was staged
 }
 
 // A staging writes listed objects to the state database page by page, with the decisions about them

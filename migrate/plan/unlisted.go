@@ -75,6 +75,7 @@ func (u *unlisted) alias(ctx context.Context, a state.Alias) error {
 // sidecar marks a sidecar that is not listed any more as missed. Its metadata stays, and it stays
 // known: a source that is incomplete for one run causes no metadata updates.
 func (u *unlisted) sidecar(ctx context.Context, c state.Sidecar) error {
+	u.listing.claimed = false
 	follows := u.FollowsSidecars()
 	switch {
 	case u.unread.hides(c.Key), follows && c.Missed != 0:
