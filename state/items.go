@@ -106,13 +106,61 @@ func (s *Store) Stage(ctx context.Context, run int64, p Page) error {
 
 func insertItems(ctx context.Context, tx *sql.Tx, on event, run int64, items []Item) error {
 	common := bases{tx: tx}
-	var row itemRow
-	return insertAll(ctx, tx, manyRows{`INSERT INTO items (run, ` + stagedColumns.Names() + `) VALUES `, stagedColumns.Marks(), ` ON CONFLICT (run, key) DO NOTHING`},
-		run, items, func(args []any, i Item) ([]any, error) {
+	rows := make([]itemRow, 0, rowsAtOnce)
+	alike := inserter{tx: tx, insertMany: insertAlike}
+	all := inserter{tx: tx, insertMany: insertAny}
+	for chunk := range slices.Chunk(items, rowsAtOnce) {
+		rows = rows[:len(chunk)]
+		for n, i := range chunk {
 			i.State = cmp.Or(i.State, ItemStaged)
-			err := row.fill(ctx, on, i, &common)
-			return stagedColumns.Values(args, &row), err
-		})
+			if err := rows[n].fill(ctx, on, i, &common); err != nil {
+				return err
+			}
+		}
+		if of, is := areAlike(rows); is {
+			alike.begin(run, string(of.action), of.reason, string(of.state), of.base, of.folder)
+			for n := range rows {
+				alike.args = ownColumns.Values(alike.args, &rows[n])
+			}
+			if err := alike.insert(ctx, len(rows)); err != nil {
+				return err
+			}
+			continue
+		}
+		all.begin(run)
+		for n := range rows {
+			all.args = stagedColumns.Values(all.args, &rows[n])
+		}
+		if err := all.insert(ctx, len(rows)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// An alikeness is what items of one folder of new objects have in common. Binding it once for many
+// items saves a quarter of the time.
+type alikeness struct {
+	action Action
+	reason string
+	state  ItemState
+	base   sql.NullInt64
+	folder string
+}
+
+// areAlike reports whether rows differ only in ownColumns, and have no values in the other columns.
+func areAlike(rows []itemRow) (of alikeness, are bool) {
+	for n := range rows {
+		r := &rows[n]
+		this := alikeness{r.Action, r.Reason, r.State, r.base, r.Folder}
+		switch {
+		case n > 0 && this != of, this.action == "", r.Category != "", r.Name != "", r.Obstacle != "",
+			r.Asset != "", r.Class != "", r.Error != "", r.PreviousKey != "", r.ContentType != "":
+			return of, false
+		}
+		of = this
+	}
+	return of, true
 }
 
 // unlessEmpty returns a text for storage, nil if it is empty.
@@ -221,8 +269,15 @@ var (
 		"base", "category", "folder", "name", "slot", "asset", "class", "error", "content_type", "previous_key")
 	decidedColumns = itemTable.Only("action", "reason", "state", "base", "category", "folder",
 		"name", "slot", "checksum", "asset", "class", "error", "previous_key")
+	ownColumns  = itemTable.Only("key", "size", "time", "version_tag", "slot")
 	itemColumns = itemTable.Reads()
+
+	insertAny   = insertMany{`INSERT INTO items (run, ` + stagedColumns.Names() + `) VALUES `, `?1, ` + stagedColumns.Marks(), onlyNew}
+	insertAlike = insertMany{`INSERT INTO items (run, action, reason, state, base, folder, obstacle, ` + ownColumns.Names() + `) VALUES `,
+		`?1, ?2, ?3, ?4, ?5, ?6, '', ` + ownColumns.Marks(), onlyNew}
 )
+
+const onlyNew = ` ON CONFLICT (run, key) DO NOTHING`
 
 // fill fills the row of an item after an event.
 func (r *itemRow) fill(ctx context.Context, on event, i Item, common *bases) (err error) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 
 	"assetferry/sources"
 )
@@ -48,21 +49,31 @@ func (c Sidecar) standing() int64 {
 // saveSidecars stores the sidecars of a page of a listing.
 func saveSidecars(ctx context.Context, tx *sql.Tx, run int64, listed []Sidecar, lost []sources.Key) error {
 	if len(listed) > 0 {
-		var pair int64
-		if err := tx.QueryRowContext(ctx, `SELECT pair FROM runs WHERE num = ?`, run).Scan(&pair); err != nil {
-			return err
-		}
-		var row sidecarRow
-		if err := insertAll(ctx, tx, insertSidecars, pair, listed, func(args []any, c Sidecar) ([]any, error) {
-			row.Sidecar = c
-			return sidecarTable.Values(args, &row), nil
-		}); err != nil {
+		if err := insertSidecars(ctx, tx, run, listed); err != nil {
 			return fmt.Errorf("save sidecars: %w", err)
 		}
 	}
 	for _, key := range lost {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM sidecars WHERE pair = (SELECT pair FROM runs WHERE num = ?) AND key = ?`, run, key); err != nil {
 			return fmt.Errorf("delete sidecar %s: %w", key, err)
+		}
+	}
+	return nil
+}
+
+func insertSidecars(ctx context.Context, tx *sql.Tx, run int64, listed []Sidecar) error {
+	var pair int64
+	if err := tx.QueryRowContext(ctx, `SELECT pair FROM runs WHERE num = ?`, run).Scan(&pair); err != nil {
+		return err
+	}
+	into := inserter{tx: tx, insertMany: insertSidecar}
+	for chunk := range slices.Chunk(listed, rowsAtOnce) {
+		into.begin(pair)
+		for _, c := range chunk {
+			into.args = sidecarTable.Values(into.args, &sidecarRow{Sidecar: c})
+		}
+		if err := into.insert(ctx, len(chunk)); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -93,7 +104,7 @@ var sidecarTable = Columns[sidecarRow]{
 
 // The columns and statements of sidecars.
 var (
-	insertSidecars = manyRows{`INSERT INTO sidecars (pair, ` + sidecarTable.Names() + `) VALUES `, sidecarTable.Marks(),
+	insertSidecar = insertMany{`INSERT INTO sidecars (pair, ` + sidecarTable.Names() + `) VALUES `, `?1, ` + sidecarTable.Marks(),
 		` ON CONFLICT (pair, key) DO UPDATE SET ` + sidecarTable.Only("size", "time", "version_tag", "pending").Excluded()}
 	sidecarColumns = sidecarTable.Reads()
 )

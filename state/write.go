@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -88,37 +87,35 @@ func wrap(op string, err error) error {
 	return fmt.Errorf("state database: %s: %w", op, disk.Classify(err))
 }
 
-// manyRows is an INSERT of several rows. Its parts are the text up to VALUES, the placeholders of a
-// row without its first column, and the text after the rows.
-type manyRows struct{ before, marks, after string }
+// An insertMany is an INSERT of several rows: the text up to VALUES, the placeholders of a row, and
+// the text after the rows. The first placeholders may be numbered, and are the same for all rows.
+type insertMany struct{ before, marks, after string }
 
 // rowsAtOnce is the number of rows that one statement inserts: single inserts take nearly twice as
 // long.
 const rowsAtOnce = 50
 
-// insertAll inserts rows that have the same value in their first column; values appends the others.
-func insertAll[T any](ctx context.Context, tx *sql.Tx, into manyRows, first int64, rows []T, values func(args []any, row T) ([]any, error)) error {
-	var insert *sql.Stmt
-	var args []any
-	prepared := 0
-	for chunk := range slices.Chunk(rows, rowsAtOnce) {
-		var err error
-		if len(chunk) != prepared {
-			marks := strings.Repeat(`, (?1, `+into.marks+`)`, len(chunk))[len(`, `):]
-			if insert, err = tx.PrepareContext(ctx, into.before+marks+into.after); err != nil {
-				return err
-			}
-			prepared = len(chunk)
-		}
-		args = append(args[:0], first)
-		for _, row := range chunk {
-			if args, err = values(args, row); err != nil {
-				return err
-			}
-		}
-		if _, err := insert.ExecContext(ctx, args...); err != nil {
+// An inserter inserts rows in a transaction.
+type inserter struct {
+	insertMany
+	tx       *sql.Tx
+	stmt     *sql.Stmt
+	prepared int   // number of rows of the statement
+	args     []any // of the next statement
+}
+
+// begin begins the arguments of a statement with those that all rows have.
+func (i *inserter) begin(args ...any) { i.args = append(i.args[:0], args...) }
+
+// insert inserts the rows that args contains.
+func (i *inserter) insert(ctx context.Context, rows int) (err error) {
+	if i.prepared != rows {
+		marks := strings.Repeat(`, (`+i.marks+`)`, rows)[len(`, `):]
+		if i.stmt, err = i.tx.PrepareContext(ctx, i.before+marks+i.after); err != nil {
 			return err
 		}
+		i.prepared = rows
 	}
-	return nil
+	_, err = i.stmt.ExecContext(ctx, i.args...)
+	return err
 }
