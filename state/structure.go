@@ -208,7 +208,8 @@ func (s *Store) MissingFolders(ctx context.Context, run int64, destination strin
 	// Trimming the characters after the last slash of a path leaves its parent.
 	err = s.r.row(ctx, "count missing folders", `WITH RECURSIVE
 		wanted (category, path) AS (
-			SELECT DISTINCT `+categoryColumn+`, folder FROM items WHERE run = ?1 AND action = 'create' AND state = 'planned' AND folder <> ''
+			SELECT DISTINCT `+categoryColumn+`, folder FROM (
+				SELECT DISTINCT base, category, folder FROM items WHERE run = ?1 AND action = 'create' AND state = 'planned' AND folder <> '')
 			UNION SELECT category, rtrim(rtrim(path, replace(path, '/', '')), '/') FROM wanted WHERE instr(path, '/') > 0),
 		missing (category, parent) AS (
 			SELECT category, CASE WHEN instr(path, '/') > 0 THEN rtrim(rtrim(path, replace(path, '/', '')), '/') ELSE '' END FROM wanted w
