@@ -81,7 +81,7 @@ type Container struct{ Category, Folder string }
 func (s *Store) Containers(ctx context.Context, pair int64) ([]Container, error) {
 	return query(ctx, s.r, "list containers", func(rows *sql.Rows) (c Container, err error) {
 		return c, rows.Scan(&c.Category, &c.Folder)
-	}, `SELECT DISTINCT `+categoryColumn+`, folder FROM receipts WHERE pair = ? ORDER BY 1, 2`, pair)
+	}, `SELECT DISTINCT `+categoryColumn+`, folder FROM (SELECT DISTINCT base, category, folder FROM receipts WHERE pair = ?) ORDER BY 1, 2`, pair)
 }
 
 // A Sighting is a receipt with the entry of its asset in an inventory; Seen is false without one.
@@ -101,6 +101,33 @@ func (s *Store) Sightings(ctx context.Context, pair int64) iter.Seq2[Sighting, e
 			FROM receipts r LEFT JOIN inventory i ON i.scope = ? AND i.asset = r.asset
 			WHERE r.pair = ? AND r.key > ? ORDER BY r.key LIMIT ?`, PairScope(pair), pair, after, PageSize)
 	})
+}
+
+// ExpectedEntries lists the receipts of a pair as a listing should show their assets, in key order.
+// It reads only what is compared.
+func (s *Store) ExpectedEntries(ctx context.Context, pair int64) iter.Seq2[Entry, error] {
+	type row struct {
+		Entry
+		key sources.Key
+	}
+	scan := func(rows *sql.Rows) (r row, base sql.NullInt64, err error) {
+		err = rows.Scan(&r.key, &r.Asset, &r.Name, &r.Extension, &r.Category, &r.Folder, &r.URL, &r.Size, &base)
+		return r, base, err
+	}
+	complete := func(r *row, b base) {
+		r.Name, r.Extension = splitName(baseName(string(r.key)))
+		r.Category, r.URL = b.category, b.url(r.Asset)
+	}
+	return func(yield func(Entry, error) bool) {
+		for r, err := range paged(s.r, "", func(r row) sources.Key { return r.key }, func(after sources.Key) ([]row, error) {
+			return queryBased(ctx, s, "list expected assets", scan, complete, `SELECT key, asset, name, extension, category, folder, url, size, base FROM receipts
+				WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, PageSize)
+		}) {
+			if !yield(r.Entry, err) {
+				return
+			}
+		}
+	}
 }
 
 func scanSighting(rows *sql.Rows) (v Sighting, base sql.NullInt64, err error) {

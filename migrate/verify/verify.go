@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"iter"
 	"math/rand/v2"
 	"slices"
@@ -44,7 +43,7 @@ type Verifier struct {
 	Unlisted    time.Duration // see DefaultUnlisted
 
 	pair      state.Pair
-	met       *met
+	expected  *expectations
 	others    atomic.Bool             // assets were met that are not ours
 	missing   atomic.Int64            // missing assets in a row
 	reported  map[string]bool         // those that were reported
@@ -68,11 +67,14 @@ func (v *Verifier) Verify(ctx context.Context, pair state.Pair) (state.Verificat
 	if err := v.noteCategories(ctx, pair); err != nil {
 		return result, err
 	}
-	v.pair, v.met, v.reported, v.refused = pair, newMet(), map[string]bool{}, &refusedURLs{}
+	v.pair, v.reported, v.refused = pair, map[string]bool{}, &refusedURLs{}
 	v.others.Store(false)
 	v.missing.Store(0)
 	containers, err := v.State.Containers(ctx, pair.ID)
 	if err != nil {
+		return result, err
+	}
+	if v.expected, err = v.expect(ctx); err != nil {
 		return result, err
 	}
 	if err := v.inventory(ctx, pair.ID, scope, containers); err != nil {
@@ -120,37 +122,31 @@ func (v *Verifier) inventory(ctx context.Context, pair int64, scope state.Scope,
 	return g.Wait()
 }
 
-// meet compares listed assets with their receipts. Matching assets are only noted in memory; all
+// meet compares listed assets with their receipts. Matching assets are only marked in memory; all
 // others are written to the inventory, because writing takes longer than the listing. Foreign
 // assets are written with a hash of place, name and size.
 func (v *Verifier) meet(ctx context.Context, pair int64, scope state.Scope, page []assets.Asset) error {
-	receipts, err := v.State.ReceiptsOf(ctx, pair, inventory.IDsOf(page))
+	rest := slices.DeleteFunc(page, v.expected.met)
+	v.Watch.Progress(int64(len(page)), 0)
+	if len(rest) == 0 {
+		return nil
+	}
+	receipts, err := v.State.ReceiptsOf(ctx, pair, inventory.IDsOf(rest))
 	if err != nil {
 		return err
 	}
 	var others []state.Entry
-	for _, a := range page {
-		if r, ours := receipts[a.ID]; !ours {
-			e := inventory.EntryOf(a, 0)
+	for _, a := range rest {
+		e := inventory.EntryOf(a, 0)
+		if _, ours := receipts[a.ID]; ours {
+			v.expected.differs(a.ID)
+		} else {
 			e.Slot = inventory.LikenessOf(e)
-			others = append(others, e)
 			v.others.Store(true)
-		} else if !v.met.add(a.ID, v.isAsReceived(a, r)) {
-			others = append(others, inventory.EntryOf(a, 0))
 		}
-	}
-	v.Watch.Progress(int64(len(page)), 0)
-	if len(others) == 0 {
-		return nil
+		others = append(others, e)
 	}
 	return v.State.StageInventory(ctx, scope, others)
-}
-
-// isAsReceived reports whether an asset matches its receipt, so that nothing has to be reported.
-// Its URL matters only for downloads.
-func (v *Verifier) isAsReceived(a assets.Asset, r state.Receipt) bool {
-	return a.CategoryID == r.Category && a.FolderID == r.Folder && a.Name == r.Name && a.Extension == r.Extension && a.Size == r.Size &&
-		a.Metadata.Status != assets.Failed && (v.Level == LevelListing || a.URL == r.URL)
 }
 
 // sightings returns the receipts with their listed assets.
@@ -166,47 +162,11 @@ func (v *Verifier) sightings(ctx context.Context) iter.Seq2[state.Sighting, erro
 
 // sighting returns a receipt with its listed asset, from memory or from the inventory.
 func (v *Verifier) sighting(s state.Sighting) state.Sighting {
-	if r := s.Receipt; !s.Seen && v.met.has(r.Asset) {
+	if !s.Seen && v.expected.isMet(s.Receipt) {
 		s.Seen = true
-		s.Entry = inventory.EntryOfReceipt(r)
+		s.Entry = inventory.EntryOfReceipt(s.Receipt)
 	}
 	return s
-}
-
-// A met notes listed assets, in eight bytes for each one that matches its receipt. They are
-// identified by a hash with a random seed: one missing asset of a million passes for another one
-// once in 10^13 times.
-type met struct {
-	seed maphash.Seed
-
-	mu    sync.Mutex
-	same  []uint64
-	other map[uint64]bool // those that the inventory has
-}
-
-func newMet() *met { return &met{seed: maphash.MakeSeed(), other: map[uint64]bool{}} }
-
-// add records an asset and reports whether that is enough. An asset that was listed before with a
-// difference, for example because it was moved meanwhile, goes into the inventory, which has its
-// latest state.
-func (m *met) add(asset string, asReceived bool) bool {
-	h := maphash.String(m.seed, asset)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !asReceived || m.other[h] {
-		m.other[h] = true
-		return false
-	}
-	m.same = append(m.same, h)
-	return true
-}
-
-// sort prepares the recorded assets for has.
-func (m *met) sort() { slices.Sort(m.same) }
-
-func (m *met) has(asset string) bool {
-	_, found := slices.BinarySearch(m.same, maphash.String(m.seed, asset))
-	return found
 }
 
 // A comparison collects the results of comparing receipts with the destination.
@@ -242,7 +202,11 @@ func (v *Verifier) compare(ctx context.Context, pair int64, result *state.Verifi
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(v.Concurrency)
 	c := &comparison{Verifier: v, wanted: v.choose(total.Objects), group: g, result: result}
-	v.met.sort()
+	if v.isAsExpected() {
+		result.Receipts = total.Objects
+		v.Watch.Progress(total.Objects, 0)
+		return nil, nil
+	}
 	for page, err := range migrate.Pages(v.sightings(ctx), migrate.PageSize) {
 		if err == nil {
 			err = c.page(ctx, page)
@@ -255,6 +219,12 @@ func (v *Verifier) compare(ctx context.Context, pair int64, result *state.Verifi
 		err = v.refused.err()
 	}
 	return c.differences, err
+}
+
+// isAsExpected reports whether the listings have shown that nothing differs, and no content has to
+// be read.
+func (v *Verifier) isAsExpected() bool {
+	return v.Level == LevelListing && len(v.elsewhere) == 0 && !v.others.Load() && v.expected.isComplete()
 }
 
 // page compares a page of receipts, and starts the downloads of their contents.
