@@ -164,6 +164,20 @@ func (s *Store) Undoings(ctx context.Context, undo Run, keys []sources.Key) (map
 	return byKey, nil
 }
 
+// UndoableCreations returns which keys have items of an undo for assets that the run created, unless
+// the items are conflicts. It is for a million keys, for which Undoings takes several times as long.
+func (s *Store) UndoableCreations(ctx context.Context, undo Run, keys []sources.Key) (map[sources.Key]bool, error) {
+	all, err := query(ctx, s.r, "list undoable changes", scanKey, `SELECT key FROM items WHERE run = ? AND state <> 'conflict'
+		AND NOT EXISTS (SELECT 1 FROM former f WHERE f.run = ? AND f.key = items.key)
+		AND NOT EXISTS (SELECT 1 FROM items i WHERE i.run = ? AND i.key = items.key AND i.action = 'trash')
+		AND key IN `+List(len(keys)), listed(keys, undo.Num, undo.Undoes, undo.Undoes)...)
+	created := make(map[sources.Key]bool, len(all))
+	for _, key := range all {
+		created[key] = true
+	}
+	return created, err
+}
+
 // DecideUndo is Decided for the items of an undo: it stores only actions and reasons, because
 // everything else stays as staged. One statement stores all items with the same decision.
 func (s *Store) DecideUndo(ctx context.Context, undo int64, items []Item) error {
@@ -203,8 +217,8 @@ func (s *Store) DecideUndo(ctx context.Context, undo int64, items []Item) error 
 func (s *Store) UndoContainers(ctx context.Context, undo Run) ([]Container, error) {
 	return query(ctx, s.r, "list containers", func(rows *sql.Rows) (c Container, err error) {
 		return c, rows.Scan(&c.Category, &c.Folder)
-	}, `SELECT DISTINCT `+categoryColumn+`, c.folder FROM receipts c WHERE c.pair = ?1 AND c.run = ?2
-		AND `+createdBy+` ORDER BY 1, 2`, undo.Pair.ID, undo.Undoes)
+	}, `SELECT DISTINCT `+categoryColumn+`, folder FROM (SELECT DISTINCT base, category, folder FROM receipts c WHERE c.pair = ?1 AND c.run = ?2
+		AND `+createdBy+`) ORDER BY 1, 2`, undo.Pair.ID, undo.Undoes)
 }
 
 // SharedAssets returns which of some assets belong to objects of other sources, too.

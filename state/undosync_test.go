@@ -248,6 +248,10 @@ func TestUndoings(t *testing.T) {
 	if len(undoings) != 5 {
 		t.Errorf("%d undoings", len(undoings))
 	}
+	created, err := j.UndoableCreations(ctx, u, []sources.Key{"a/described", "a/new name", "a/replaced", "a/trashed", "b/created", "untouched"})
+	if diff := cmp.Diff(map[sources.Key]bool{"b/created": true}, created); err != nil || diff != "" {
+		t.Errorf("created (%v):\n%s", err, diff)
+	}
 }
 
 // TestUndoOfSyncAndLaterRuns verifies that items which a later run changed, trashed or created

@@ -131,18 +131,20 @@ func (p *Planner) meet(ctx context.Context, page []assets.Asset) (decided []stat
 			keys = append(keys, r.Key)
 		}
 	}
-	undoings, err := p.State.Undoings(ctx, p.undo, keys)
+	created, err := p.State.UndoableCreations(ctx, p.undo, keys)
 	if err != nil {
 		return nil, err
 	}
 	for _, a := range page {
 		r := receipts[a.ID]
-		if u, ours := undoings[r.Key]; ours && u.Before == nil && u.Was != state.Trash && u.State != state.ItemConflict {
-			if err := p.decide(ctx, &u.Item, r, a, shared[a.ID]); err != nil {
-				return nil, err
-			}
-			decided = append(decided, u.Item)
+		if !created[r.Key] {
+			continue
 		}
+		i := state.Item{Object: r.Object}
+		if err := p.decide(ctx, &i, r, a, shared[a.ID]); err != nil {
+			return nil, err
+		}
+		decided = append(decided, i)
 	}
 	return decided, nil
 }
