@@ -9,7 +9,7 @@ import "hash/maphash"
 // of several millions.
 type Filter struct {
 	seed maphash.Seed
-	bits []uint64
+	bits []uint64 // from the first value on
 }
 
 const (
@@ -17,8 +17,8 @@ const (
 	probes = 12      // best for about two million values
 )
 
-// NewFilter returns a filter without values.
-func NewFilter() *Filter { return &Filter{seed: maphash.MakeSeed(), bits: make([]uint64, words)} }
+// NewFilter returns a filter without values, which takes no memory so far.
+func NewFilter() *Filter { return &Filter{seed: maphash.MakeSeed()} }
 
 // AddNumber adds a number, and reports whether it may have been added before.
 func (f *Filter) AddNumber(n int64) bool { return f.add(maphash.Comparable(f.seed, n)) }
@@ -30,6 +30,9 @@ func (f *Filter) AddText(text string, n int64) bool {
 
 // add sets the bits of a hash. The positions are those of double hashing.
 func (f *Filter) add(hash uint64) (all bool) {
+	if f.bits == nil {
+		f.bits = make([]uint64, words)
+	}
 	at, step := uint32(hash), uint32(hash>>32)|1
 	all = true
 	for range probes {
