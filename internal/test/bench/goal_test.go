@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -29,6 +31,23 @@ func TestVerdict(t *testing.T) {
 		if r.must() != c.must || r.verdict() != c.want {
 			t.Errorf("%s: got %q, %s; want %q, %s", name, r.must(), r.verdict(), c.must, c.want)
 		}
+	}
+}
+
+// TestPeer uses a program that exists wherever tests run, in the place of rclone.
+func TestPeer(t *testing.T) {
+	b := &bench{ctx: t.Context()}
+	if p, err := b.findPeer(peerNone); err != nil || p.path != "" {
+		t.Errorf("no peer: got %+v (%v)", p, err)
+	}
+	if p, err := b.findPeer("go"); err != nil || !filepath.IsAbs(p.path) || !strings.HasPrefix(p.version, "go version go") {
+		t.Errorf("a peer: got %+v (%v)", p, err)
+	}
+	if p, err := b.findPeer(filepath.Join(t.TempDir(), "rclone")); err == nil {
+		t.Errorf("a peer that does not exist: got %+v", p)
+	}
+	if got := beside("bare loop", "", "rclone"); got != "bare loop; rclone" {
+		t.Errorf("got %q", got)
 	}
 }
 
