@@ -6,6 +6,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -214,9 +215,11 @@ func writeExitCodes(w io.Writer, c *cobra.Command) {
 
 // together matches parts of a text that stay on one line: a default, a variable, a flag with its
 // value, and any other word.
-var together = regexp.MustCompile(`\(default [^()]{1,30}\)\S*|\[\$\w+\]\S*|\(?--[a-z0-9-]+ (?:[A-Z]+|[a-z0-9/]*[0-9][a-z0-9/]*|[a-z]+(?:\|[a-z-]+)+)(?:[).,;:]+|\b)|\S+`)
+var together = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\(default [^()]{1,30}\)\S*|\[\$\w+\]\S*|\(?--[a-z0-9-]+ (?:[A-Z]+|[a-z0-9/]*[0-9][a-z0-9/]*|[a-z]+(?:\|[a-z-]+)+)(?:[).,;:]+|\b)|\S+`)
+})
 
 // wrapHelp breaks a text into lines of at most columns characters.
 func wrapHelp(text string, columns int) []string {
-	return ui.Fill(together.FindAllString(text, -1), columns)
+	return ui.Fill(together().FindAllString(text, -1), columns)
 }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -52,7 +53,9 @@ func findings(description, name, extension, wanted string) (found []Finding) {
 }
 
 // camera matches the names that cameras and scanners give to images: a word and several digits.
-var camera = regexp.MustCompile(`^(?:img|mg|dsc|dscn|dscf|dsci|pxl|mvimg|vid|mov|gopr|sam|cimg|pict|hpim|p|kif|imgp|wp|dji|scan|scn) ?[a-z]?\d{3,}[\d ]*$`)
+var camera = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:img|mg|dsc|dscn|dscf|dsci|pxl|mvimg|vid|mov|gopr|sam|cimg|pict|hpim|p|kif|imgp|wp|dji|scan|scn) ?[a-z]?\d{3,}[\d ]*$`)
+})
 
 // emptyWords are words without meaning in a description.
 const emptyWords = " a an the this is my new untitled unbenannt ohne titel no without title description beschreibung alt text alternative " +
@@ -65,7 +68,9 @@ func isEmptyWord(word string) bool {
 }
 
 // opening matches words before a file name in a description.
-var opening = regexp.MustCompile(`^(?:an? |the )?(?:image|picture|photo|photograph|graphic|bild|foto|grafik)(?: of| von|:)? +`)
+var opening = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:an? |the )?(?:image|picture|photo|photograph|graphic|bild|foto|grafik)(?: of| von|:)? +`)
+})
 
 // isJunk reports whether a description says nothing about the image.
 func isJunk(text, name, extension string) bool {
@@ -73,10 +78,10 @@ func isJunk(text, name, extension string) bool {
 	if isURL(plain) || !hasLetters(plain) {
 		return true
 	}
-	rest := opening.ReplaceAllString(plain, "")
+	rest := opening().ReplaceAllString(plain, "")
 	words := wordsOf(rest)
 	says := func(word string) bool { return !isEmptyWord(word) }
-	return camera.MatchString(strings.Join(words, " ")) || !slices.ContainsFunc(words, says) || isName(rest, words, strings.ToLower(name), strings.ToLower(extension))
+	return camera().MatchString(strings.Join(words, " ")) || !slices.ContainsFunc(words, says) || isName(rest, words, strings.ToLower(name), strings.ToLower(extension))
 }
 
 func hasLetters(text string) bool { return strings.ContainsFunc(text, unicode.IsLetter) }
@@ -93,14 +98,16 @@ func isURL(text string) bool {
 // isName reports whether text is only a file name: that of the asset, once or repeated, or any
 // name with an image extension.
 func isName(text string, words []string, name, extension string) bool {
-	if fileName.MatchString(strings.TrimSpace(text)) {
+	if fileName().MatchString(strings.TrimSpace(text)) {
 		return true
 	}
 	known := append(wordsOf(name), extension)
 	return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(known, w) })
 }
 
-var fileName = regexp.MustCompile(`^[^\s]+\.(?:jpe?g|png|gif|webp|tiff?|bmp|svg|heic|avif|pdf|psd|eps)$`)
+var fileName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[^\s]+\.(?:jpe?g|png|gif|webp|tiff?|bmp|svg|heic|avif|pdf|psd|eps)$`)
+})
 
 // wordsOf returns the words of a text.
 func wordsOf(text string) []string {

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Texts are sent as numbered paragraphs. The numbers identify the results. Replies cannot be
@@ -195,8 +196,8 @@ func paragraphs(batch []Candidate) string {
 }
 
 var (
-	element = regexp.MustCompile(`(?s)<p\b[^>]*\bdata-id="(\d{1,4})"[^>]*>(.*?)</p>`)
-	markup  = regexp.MustCompile(`(?s)<[^>]*>`)
+	element = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)<p\b[^>]*\bdata-id="(\d{1,4})"[^>]*>(.*?)</p>`) })
+	markup  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)<[^>]*>`) })
 )
 
 // elements returns the text of each numbered paragraph. A number that occurs twice is ignored,
@@ -204,7 +205,7 @@ var (
 func elements(answer string) map[int]string {
 	texts := map[int]string{}
 	twice := map[int]bool{}
-	for _, m := range element.FindAllStringSubmatch(answer, -1) {
+	for _, m := range element().FindAllStringSubmatch(answer, -1) {
 		n, _ := strconv.Atoi(m[1]) // only digits, and few
 		_, again := texts[n]
 		twice[n] = twice[n] || again
@@ -220,5 +221,5 @@ func elements(answer string) map[int]string {
 
 // plain returns the text of HTML.
 func plain(text string) string {
-	return clean(html.UnescapeString(markup.ReplaceAllString(text, "")))
+	return clean(html.UnescapeString(markup().ReplaceAllString(text, "")))
 }

@@ -61,8 +61,10 @@ func GoRunSource() (source string, ok bool) {
 }
 
 // inSentence matches the name of this program at the start of a command in a sentence.
-var inSentence = regexp.MustCompile(`(?m)(^|[\s("'])assetferry (adopt|ai|apply|assets|completion|demo|doctor|enrich|explain|export|help|init|man|migrate|plan|` +
-	`report|rewrite|runs|sandbox|schedule|state|status|sync|undo|urls|verify|version)\b`)
+var inSentence = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)(^|[\s("'])assetferry (adopt|ai|apply|assets|completion|demo|doctor|enrich|explain|export|help|init|man|migrate|plan|` +
+		`report|rewrite|runs|sandbox|schedule|state|status|sync|undo|urls|verify|version)\b`)
+})
 
 // Callable replaces the name of this program in the commands of a hint by ProgramName. All notes
 // and hints pass through it. Help topics and reports keep the plain name, because others read them
@@ -74,7 +76,7 @@ func WithProgram(text, name string) string {
 	if name == PlainName || !strings.Contains(text, "assetferry ") {
 		return text
 	}
-	return inSentence.ReplaceAllString(text, "${1}"+strings.ReplaceAll(name, "$", "$$")+" ${2}")
+	return inSentence().ReplaceAllString(text, "${1}"+strings.ReplaceAll(name, "$", "$$")+" ${2}")
 }
 
 // Version returns the version of this program.

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A piece of text is in both of two texts, or only in one (Changed).
@@ -15,12 +16,12 @@ type piece struct {
 // mostWords limits the comparison to 250,000 pairs. Descriptions have far fewer words.
 const mostWords = 500
 
-var word = regexp.MustCompile(`\s+|[\pL\pN\pM]+|[^\s\pL\pN\pM]`)
+var word = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\s+|[\pL\pN\pM]+|[^\s\pL\pN\pM]`) })
 
 // marked splits an old and a new text into pieces and marks the words that the other text does
 // not have.
 func marked(before, after string) (old, new []piece) {
-	a, b := word.FindAllString(before, -1), word.FindAllString(after, -1)
+	a, b := word().FindAllString(before, -1), word().FindAllString(after, -1)
 	var kept [][2]int
 	if len(a) <= mostWords && len(b) <= mostWords {
 		kept = common(a, b)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -23,6 +24,7 @@ type bench struct {
 	out     io.Writer
 	dir     string
 	program string
+	given   bool // the program, instead of being built
 	peer    peer
 	scale   int
 	homes   int
@@ -33,8 +35,7 @@ type row struct {
 	figure   string
 	baseline string
 	measured string
-	must     string
-	ok       bool
+	goals    []goal
 	took     usage // the usage of assetferry; zero for a figure of several processes
 }
 
@@ -42,15 +43,21 @@ type row struct {
 type figure struct {
 	name    string
 	measure func(*bench) ([]row, error)
+	long    bool // takes so long that only a complete measurement includes it unnamed
 }
 
-func newBench(ctx context.Context, out io.Writer, scale int, program string) (*bench, error) {
+// newBench finds or builds the programs. The values of program and peer are those of the flags.
+func newBench(ctx context.Context, out io.Writer, scale int, program, peer string) (*bench, error) {
 	dir, err := os.MkdirTemp("", "assetferry-bench-")
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{ctx: ctx, out: out, dir: dir, peer: findPeer(), scale: max(1, scale)}
-	if b.program, err = b.find(program); err != nil {
+	b := &bench{ctx: ctx, out: out, dir: dir, scale: max(1, scale), given: program != ""}
+	b.program, err = b.find(program)
+	if err == nil {
+		b.peer, err = b.findPeer(peer)
+	}
+	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return b, nil
@@ -76,7 +83,8 @@ func (b *bench) all(only *regexp.Regexp) (all []row, err error) {
 	fmt.Fprintln(b.out, "| --- | --- | --- | --- | --- | --- |")
 	failed := 0
 	for _, f := range figures {
-		if !only.MatchString(f.name) || b.ctx.Err() != nil {
+		unnamed := f.long && only.String() == "" && b.scale > 1
+		if unnamed || !only.MatchString(f.name) || b.ctx.Err() != nil {
 			continue
 		}
 		rows, err := f.measure(b)
@@ -86,11 +94,7 @@ func (b *bench) all(only *regexp.Regexp) (all []row, err error) {
 		}
 		all = append(all, rows...)
 		for _, r := range rows {
-			verdict := "reached"
-			if !r.ok {
-				verdict = "**missed**"
-			}
-			fmt.Fprintf(b.out, "| %s | %s | %s | %s | %s | %s |\n", r.figure, r.baseline, r.measured, r.must, verdict, megabytes(r.took.RSS))
+			fmt.Fprintf(b.out, "| %s | %s | %s | %s | %s | %s |\n", r.figure, r.baseline, r.measured, r.must(), r.verdict(), megabytes(r.took.RSS))
 		}
 	}
 	if failed > 0 {
@@ -99,16 +103,32 @@ func (b *bench) all(only *regexp.Regexp) (all []row, err error) {
 	return all, context.Cause(b.ctx)
 }
 
-// machine describes the machine and the versions that the results depend on.
+// machine describes the commit, the machine and the versions that the results depend on.
 func (b *bench) machine() string {
-	version, _ := exec.Command(b.program, "version").CombinedOutput() // shows the version if it is known
-	text := fmt.Sprintf("%s, %s/%s, %d processors, %s; %s", time.Now().Format("2006-01-02 15:04"), runtime.GOOS, runtime.GOARCH,
-		runtime.NumCPU(), runtime.Version(), strings.Join(strings.Fields(string(version)), " "))
+	text := fmt.Sprintf("%s, %s, %s/%s, %d processors, %s", b.commit(), time.Now().Format("2006-01-02 15:04"), runtime.GOOS, runtime.GOARCH,
+		runtime.NumCPU(), runtime.Version())
+	if b.peer.path != "" {
+		text += ", " + b.peer.version
+	}
 	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
 		text += "; load " + strings.Fields(string(load))[0]
 	}
 	if b.scale > 1 {
 		text += fmt.Sprintf("; OBJECT COUNTS DIVIDED BY %d", b.scale)
+	}
+	return text
+}
+
+// commit names the commit of this checkout, and says if the checkout differs from it. The name is
+// also right for a given program if it comes from here.
+func (b *bench) commit() string {
+	commit, err := exec.CommandContext(b.ctx, "git", "rev-parse", "--short=8", "HEAD").Output()
+	if err != nil {
+		return "unknown commit"
+	}
+	text := "commit " + strings.TrimSpace(string(commit))
+	if changes, err := exec.CommandContext(b.ctx, "git", "status", "--porcelain").Output(); err != nil || len(changes) > 0 {
+		text += " with changes"
 	}
 	return text
 }
@@ -185,6 +205,15 @@ func (w *world) assetferry(command string, args ...string) (usage, []byte, error
 		u.Counts["requests to the destination"] = w.service.requests.Load() - atDestination
 	}
 	return u, output, err
+}
+
+// prints runs the program, whose output must contain a text, without commas between digits.
+func (w *world) prints(command, text string, args ...string) (usage, error) {
+	u, output, err := w.assetferry(command, args...)
+	if err == nil && !bytes.Contains(bytes.ReplaceAll(output, []byte(","), nil), []byte(text)) {
+		err = fmt.Errorf("%s: the output lacks %q: %s", command, text, output)
+	}
+	return u, err
 }
 
 // stateSize returns the size of the state database in bytes.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -13,18 +14,19 @@ import (
 const (
 	bucketName = "bench"
 	copyName   = "copy"  // contains the same objects
-	emptyName  = "empty" // contains no objects
+	emptyName  = "empty" // contains no objects, and discards those that it receives
 	pageSize   = 1000    // keys, as in S3
 	storedAt   = "2026-01-02T03:04:05.000Z"
 )
 
 // A bucket serves a library over the S3 protocol and computes the answers. It implements the
-// requests that copying needs: ListObjectsV2 and GetObject.
+// requests that copying needs: ListObjectsV2, GetObject, HeadObject and PutObject.
 type bucket struct {
 	library
-	latency     time.Duration // before each answer
-	lists, gets atomic.Int64
-	first       moment
+	latency            time.Duration // before each answer
+	lists, gets, heads atomic.Int64
+	first              moment
+	arrived            arrivals // by PutObject
 }
 
 func (b *bucket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -32,15 +34,37 @@ func (b *bucket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	time.Sleep(b.latency)
 	name, key, _ := strings.Cut(r.URL.Path[1:], "/")
 	switch {
-	case r.Method != http.MethodGet || name != bucketName && name != copyName && name != emptyName:
-		http.Error(w, "not known here", http.StatusNotImplemented)
-	case key == "":
+	case name != bucketName && name != copyName && name != emptyName:
+		http.Error(w, "no such bucket", http.StatusNotImplemented)
+	case r.Method == http.MethodGet && key == "":
 		b.lists.Add(1)
 		b.list(w, r, name)
-	default:
+	case r.Method == http.MethodGet:
 		b.gets.Add(1)
 		b.get(w, r, key)
+	case r.Method == http.MethodHead && key != "":
+		b.heads.Add(1)
+		b.get(w, r, key)
+	case r.Method == http.MethodPut && key != "" && name == emptyName:
+		b.put(w, r, key)
+	default:
+		http.Error(w, "no such operation", http.StatusNotImplemented)
 	}
+}
+
+// put reads an object and discards its content.
+func (b *bucket) put(w http.ResponseWriter, r *http.Request, key string) {
+	stamp := make([]byte, stampLength)
+	_, err := io.ReadFull(r.Body, stamp)
+	rest, err2 := io.Copy(io.Discard, r.Body)
+	n, ok := b.number(key)
+	ok = ok && err == nil && err2 == nil && stampLength+rest == b.sizeOf(n) && string(stamp) == fmt.Sprintf("%0*d", stampLength, n)
+	b.arrived.record(n, ok)
+	if !ok {
+		http.Error(w, "not in the library", http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("ETag", `"`+b.tag(n)+`"`)
 }
 
 // list answers with a page. A continuation token is the number of the first object of the next
@@ -71,7 +95,7 @@ func (b *bucket) list(w http.ResponseWriter, r *http.Request, name string) {
 		}
 		entries = append(append(entries, "<Contents><Key>"...), key...)
 		entries = fmt.Appendf(entries, `</Key><LastModified>%s</LastModified><ETag>&quot;%s&quot;</ETag><ChecksumAlgorithm>CRC64NVME</ChecksumAlgorithm><ChecksumType>FULL_OBJECT</ChecksumType><Size>%d</Size><StorageClass>STANDARD</StorageClass></Contents>`,
-			storedAt, b.tag(n), b.size)
+			storedAt, b.tag(n), b.sizeOf(n))
 		n++
 	}
 	more := inside()
@@ -91,18 +115,20 @@ func (b *bucket) get(w http.ResponseWriter, r *http.Request, key string) {
 		http.Error(w, "<Error><Code>NoSuchKey</Code></Error>", http.StatusNotFound)
 		return
 	}
-	from, status := int64(0), http.StatusOK
+	from, size, status := int64(0), b.sizeOf(n), http.StatusOK
 	if text, ok := strings.CutPrefix(r.Header.Get("Range"), "bytes="); ok {
 		from, _ = strconv.ParseInt(strings.TrimSuffix(text, "-"), 10, 64)
-		w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, b.size-1, b.size))
+		w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, size-1, size))
 		status = http.StatusPartialContent
 	}
-	w.Header().Set("Content-Length", strconv.FormatInt(b.size-from, 10))
+	w.Header().Set("Content-Length", strconv.FormatInt(size-from, 10))
 	w.Header().Set("Content-Type", "image/jpeg")
 	w.Header().Set("ETag", `"`+b.tag(n)+`"`)
 	w.Header().Set("Last-Modified", "Fri, 02 Jan 2026 03:04:05 GMT")
 	w.WriteHeader(status)
-	_ = b.writeContent(w, n, from) // the client reports the error
+	if r.Method == http.MethodGet {
+		_ = b.writeContent(w, n, from) // the client reports the error
+	}
 }
 
 // A moment is the time of the first occurrence of an event.

@@ -14,7 +14,13 @@ import (
 type library struct {
 	objects, folders int
 	size             int64 // of each object; at least stampLength
+	sidecars         bool  // every other object is the sidecar of the one before, see sidecar
 }
+
+// sidecar is the content of each sidecar.
+const sidecar = `<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">` +
+	`<rdf:Description rdf:about="" xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title><rdf:Alt>` +
+	`<rdf:li xml:lang="x-default">The old harbour</rdf:li></rdf:Alt></dc:title></rdf:Description></rdf:RDF></x:xmpmeta>`
 
 // stampLength is the number of bytes at the beginning of a content that encode its number.
 const stampLength = 16
@@ -25,16 +31,34 @@ var filler = []byte(strings.Repeat("The quick brown fox jumps over the lazy dog.
 func (l library) key(n int) string { return string(l.appendKey(nil, n)) }
 
 func (l library) appendKey(b []byte, n int) []byte {
-	if l.folders > 1 {
-		return fmt.Appendf(b, "archive/folder-%04d/photo-%07d.jpg", n*l.folders/l.objects, n)
+	extension := ".jpg"
+	if l.isSidecar(n) {
+		n, extension = n-1, ".xmp"
 	}
-	return fmt.Appendf(b, "archive/photo-%07d.jpg", n)
+	if l.folders > 1 {
+		return fmt.Appendf(b, "archive/folder-%04d/photo-%07d%s", n*l.folders/l.objects, n, extension)
+	}
+	return fmt.Appendf(b, "archive/photo-%07d%s", n, extension)
+}
+
+func (l library) isSidecar(n int) bool { return l.sidecars && n%2 == 1 }
+
+// sizeOf returns the size of an object in bytes.
+func (l library) sizeOf(n int) int64 {
+	if l.isSidecar(n) {
+		return int64(len(sidecar))
+	}
+	return l.size
 }
 
 // number reverses key.
 func (l library) number(key string) (n int, ok bool) {
-	digits, ok := strings.CutPrefix(strings.TrimSuffix(path.Base(key), ".jpg"), "photo-")
+	name, isSidecar := strings.CutSuffix(path.Base(key), ".xmp")
+	digits, ok := strings.CutPrefix(strings.TrimSuffix(name, ".jpg"), "photo-")
 	n, err := strconv.Atoi(digits)
+	if isSidecar {
+		n++
+	}
 	return n, ok && err == nil && n < l.objects && l.key(n) == key
 }
 
@@ -51,6 +75,10 @@ func (l library) folderID(n int) string { return fmt.Sprintf("folder%06d", n*l.f
 
 // writeContent writes the content of an object from an offset on.
 func (l library) writeContent(w io.Writer, n int, from int64) error {
+	if l.isSidecar(n) {
+		_, err := io.WriteString(w, sidecar[from:])
+		return err
+	}
 	if from < stampLength {
 		stamp := fmt.Sprintf("%0*d", stampLength, n)
 		if _, err := io.WriteString(w, stamp[from:]); err != nil {

@@ -20,7 +20,7 @@ type result struct {
 func resultsOf(rows []row) (all []result) {
 	for _, r := range rows {
 		all = append(all, result{
-			Figure: r.figure, Measured: r.measured, Must: r.must, Reached: r.ok,
+			Figure: r.figure, Measured: r.measured, Must: r.must(), Reached: r.verdict() == reached,
 			WallSeconds: r.took.Wall.Seconds(), CPUSeconds: r.took.CPU.Seconds(), PeakBytes: r.took.RSS, Counts: r.took.Counts,
 		})
 	}

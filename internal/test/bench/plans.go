@@ -1,0 +1,93 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// plan compares a plan that creates everything with a dry run of the peer.
+func (b *bench) plan() ([]row, error) {
+	l := library{objects: million / b.scale, folders: 2000, size: small}
+	var u usage
+	var lists, requests int64
+	var theirs peerRun
+	err := b.within(l, 0, func(w *world) (err error) {
+		if u, _, err = w.assetferry("plan", w.source()...); err != nil {
+			return err
+		}
+		lists, requests = w.bucket.lists.Load(), w.service.requests.Load()
+		theirs, err = w.rclone("sync", "--dry-run", remote(w.s3, bucketName), remote(w.s3, emptyName), fastList)
+		return err
+	})
+	return []row{{
+		figure: fmt.Sprintf("plan of %d objects", l.objects), baseline: theirs.text,
+		measured: fmt.Sprintf("%s, %d list requests, %d at the destination", cost(u), lists, requests),
+		goals:    []goal{theirs.wall(u, 1), theirs.cpu(u), memoryWithin(u, 110)}, took: u,
+	}}, err
+}
+
+// sidecars measures a plan of images that all have a sidecar.
+func (b *bench) sidecars() ([]row, error) {
+	l := library{objects: 600_000 / b.scale, folders: 2000, size: small, sidecars: true}
+	var u usage
+	var lists, gets int64
+	err := b.within(l, 0, func(w *world) (err error) {
+		u, err = w.prints("plan", fmt.Sprintf("%d of %d objects would be created", l.objects/2, l.objects), w.source()...)
+		lists, gets = w.bucket.lists.Load(), w.bucket.gets.Load()
+		return err
+	})
+	return []row{{
+		figure:   fmt.Sprintf("plan of %d images with sidecars", l.objects/2),
+		measured: fmt.Sprintf("%s, %d list requests, %d objects read", cost(u), lists, gets),
+		goals:    []goal{atMost(u.CPU, 6*time.Second, "6s CPU"), memoryWithin(u, 150)}, took: u,
+	}}, err
+}
+
+// knowing creates a state database with a finished run that uploaded everything.
+func (w *world) knowing() (err error) {
+	w.run, err = writeHistory(w.ctx, w.statePath, w.bucket.library, w.service.url)
+	return err
+}
+
+// quietSync measures a sync without changes, with and without its share of the comparison of
+// assets.
+func (b *bench) quietSync(folders int) ([]row, error) {
+	l := library{objects: million / b.scale, folders: folders, size: small}
+	var u, shared usage
+	var lists, requests, compared int64
+	var theirs peerRun
+	err := b.within(l, 0, func(w *world) (err error) {
+		if err := w.knowing(); err != nil {
+			return err
+		}
+		if u, _, err = w.assetferry("sync", append(w.source(), "--drift-share", "0")...); err != nil {
+			return err
+		}
+		lists, requests = w.bucket.lists.Load(), w.service.requests.Load()
+		w.service.remember()
+		if shared, _, err = w.assetferry("sync", w.source()...); err != nil {
+			return err
+		}
+		compared = w.service.requests.Load() - requests
+		if w.service.uploads.Load() > 0 {
+			return errors.New("the sync uploaded something")
+		}
+		theirs, err = w.rclone("sync", "--dry-run", "--size-only", remote(w.s3, bucketName), remote(w.s3, copyName), fastList)
+		return err
+	})
+	drift := []goal{memoryWithin(shared, 150)}
+	if folders == 1 {
+		drift = append(drift, atMost(shared.Wall, u.Wall*3/2, "1.5 x the time of the unchanged sync"), countWithin(compared, 2100, "requests"))
+	}
+	return []row{{
+		figure: fmt.Sprintf("unchanged sync, %d objects, folders: %d", l.objects, folders), baseline: theirs.text,
+		measured: fmt.Sprintf("%s, %d list requests, %d at the destination", cost(u), lists, requests),
+		goals: []goal{theirs.wall(u, .4), memoryWithin(u, 90), countWithin(lists, 1000, "lists"),
+			countWithin(requests, 1, "at the destination")}, took: u,
+	}, {
+		figure:   fmt.Sprintf("the same with 1/30 of the assets compared, folders: %d", folders),
+		measured: fmt.Sprintf("%s, %d requests at the destination", cost(shared), compared),
+		goals:    drift, took: shared,
+	}}, err
+}
