@@ -25,16 +25,6 @@ const maxDigits = 10
 // maxHeader is the maximum size in bytes of the header of a serialized string.
 const maxHeader = 512
 
-// serializedWords returns the words by which serialized strings are found.
-func serializedWords() (words []string) {
-	for digit := range "0123456789" {
-		for _, begin := range [...]string{"s:", "s%3a", "c:"} {
-			words = append(words, begin+string(rune('0'+digit)))
-		}
-	}
-	return words
-}
-
 // headerAt parses the header of a serialized string.
 func headerAt(text []byte, begin int) (s serialized, ok bool) {
 	p := headerReader{text: text[:min(len(text), begin+maxHeader)], at: begin + 1}

@@ -67,7 +67,7 @@ func (s *serialized) find(p *pass, most int) (f form, end int, found finding) {
 
 // within returns the spots in the content of a serialized string.
 func (r *Rewriter) within(p *pass, begin, end int) (all []Spot, err error) {
-	if p.depth == maxDepth {
+	if c, ok := r.candidate(p); p.depth == maxDepth || (!ok || c.at >= end) && end <= p.bound() {
 		return nil, nil
 	}
 	inner := &pass{text: p.text[begin:end], final: true, depth: p.depth + 1}
