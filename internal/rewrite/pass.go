@@ -39,7 +39,8 @@ func (p *pass) slide(n int) {
 // skip continues at an offset.
 func (p *pass) skip(to int) { p.at, p.low = to, to }
 
-// next returns the next spots of a text in order, or nil if the available text has no more.
+// next returns the next spots of a text in order, or nil if the available text has no more. They are
+// valid until it is called again.
 func (r *Rewriter) next(p *pass) (spots []Spot, err error) {
 	for {
 		limit := p.frozen.limit(p, p.bound())
@@ -81,7 +82,8 @@ func (r *Rewriter) urlAt(p *pass, word int) ([]Spot, error) {
 		spot, err := r.lookUp(b, end)
 		if err != nil || spot.Kind != Unknown {
 			p.skip(spot.to)
-			return []Spot{spot}, err
+			r.spot[0] = spot
+			return r.spot[:], err
 		}
 	}
 	end := r.reading.shortest()
@@ -113,7 +115,8 @@ func (r *Rewriter) lookUp(b beginning, end int) (Spot, error) {
 // ask looks up a URL with a given end.
 func (r *Rewriter) ask(b beginning, text []byte, end int) (Spot, error) {
 	spot := Spot{from: b.at, to: b.at + r.reading.raw[end]}
-	url := Canonical(string(text))
+	whole := string(text)
+	url := Canonical(whole)
 	if !holds(r.places.old, url) && !holds(r.places.new, url) {
 		return spot, nil
 	}
@@ -121,7 +124,7 @@ func (r *Rewriter) ask(b beginning, text []byte, end int) (Spot, error) {
 	if err != nil || v.Kind == Unknown {
 		return spot, err
 	}
-	spot.Kind, spot.Why, spot.URL = v.Kind, v.Why, string(text)
+	spot.Kind, spot.Why, spot.URL = v.Kind, v.Why, whole
 	if v.Kind == Replaced {
 		spot.New = b.spell(clean(v.New), r.reading.entities)
 	}

@@ -88,6 +88,7 @@ type Rewriter struct {
 	window        int // initial size in bytes
 
 	reading reading
+	spot    [1]Spot
 }
 
 // New returns a Rewriter for URLs with the given beginnings. It passes new URLs to the Lookup, too,

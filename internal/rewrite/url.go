@@ -86,7 +86,7 @@ func (r *reading) read(b beginning, text []byte) {
 	r.text, r.raw, r.cuts, r.entities = r.text[:0], r.raw[:0], r.cuts[:0], false
 	query, at := false, 0
 	for at < len(text) && at < maxURLLength {
-		if c := text[at]; isPlain(c) && b.kind != percent || c == '/' && b.slash == "/" { // the most frequent case
+		if c := text[at]; plain.has(c) && b.kind != percent || c == '/' && b.slash == "/" { // the most frequent case
 			r.text, r.raw = append(r.text, c), append(r.raw, at)
 			at++
 			continue
@@ -114,17 +114,9 @@ func (r *reading) read(b beginning, text []byte) {
 	r.raw = append(r.raw, at)
 }
 
-// isPlain reports whether a byte stands for itself in all spellings except percent-encoding, and
-// does not end a URL.
-func isPlain(c byte) bool { return plain[c/64]>>(c%64)&1 != 0 }
-
-// plain has a bit for each byte for which isPlain is true.
-var plain = func() (set [4]uint64) {
-	for _, c := range []byte("$%+-.:=@_~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") {
-		set[c/64] |= 1 << (c % 64)
-	}
-	return set
-}()
+// plain has the bytes that stand for themselves in all spellings except percent-encoding, and do not
+// end a URL.
+var plain = newByteSet("$%+-.:=@_~" + alphanumeric)
 
 // drop removes the text after the last possible end of the URL.
 func (r *reading) drop() {
