@@ -9,16 +9,16 @@ type candidate struct {
 	serialized bool
 }
 
-// A mark is a byte, or a few of them, that each candidate has. Searching for one mark after the other
-// is several times as fast as looking at each byte, because bytes.IndexByte compares 32 bytes at once.
+// A mark is a byte that candidates have. Searching for one mark after the other is several times as fast
+// as looking at each byte, because bytes.IndexByte compares 32 bytes at once.
 type mark int
 
 const (
 	slashMark   mark = iota // / before a host or folder
-	percentMark             // %2F before a host or folder, or s%3A5
+	digitMark               // the 2 of %2F, %252F or \u002F before a host or folder
 	entityMark              // &#x2F; before a host or folder
-	unicodeMark             // \u002F before a host or folder
 	colonMark               // s:5
+	percentMark             // s%3A5
 	marks
 )
 
@@ -59,45 +59,30 @@ func (r *Rewriter) search(m mark, text []byte, from, to int) (c candidate, ok bo
 }
 
 // index returns the offset of the first mark in a text, or -1.
-func (m mark) index(text []byte) int {
-	if m == unicodeMark {
-		return bytes.Index(text, []byte("u002"))
-	}
-	return bytes.IndexByte(text, "/%&?:"[m])
-}
+func (m mark) index(text []byte) int { return bytes.IndexByte(text, "/2&:%"[m]) }
 
-// candidateAt returns the candidate whose mark is at an offset, if there is one.
+// candidateAt returns the candidate whose mark is at an offset, if there is one. The text before it is
+// parsed later.
 func (r *Rewriter) candidateAt(m mark, text []byte, at int) (c candidate, ok bool) {
-	begin := at + 1
-	switch rest := text[at+1:]; m {
+	begin, rest := at+1, text[at+1:]
+	switch m {
 	case slashMark:
 		return candidate{at: at, begin: begin}, r.anyWord || r.words.begin(rest)
+	case digitMark:
+		if len(rest) == 0 || lower(rest[0]) != 'f' {
+			return c, false
+		}
+		begin++
+	case entityMark:
+		r, n := entityAt(text[at:])
+		if r != '/' {
+			return c, false
+		}
+		begin = at + n
 	case colonMark:
 		return candidate{at, at - 1, true}, at > 0 && isHeaderLetter(text[at-1]) && len(rest) > 0 && isDigit(rest[0])
 	case percentMark:
-		if len(rest) > 2 && rest[0] == '3' && lower(rest[1]) == 'a' && isDigit(rest[2]) {
-			return candidate{at, at - 1, true}, at > 0 && lower(text[at-1]) == 's'
-		}
-		for range maxPercent - 1 {
-			if bytes.HasPrefix(rest, []byte("25")) {
-				rest, begin = rest[2:], begin+2
-			}
-		}
-		if len(rest) < 2 || rest[0] != '2' || lower(rest[1]) != 'f' {
-			return c, false
-		}
-		begin += 2
-	case unicodeMark:
-		if len(rest) < 4 || lower(rest[3]) != 'f' {
-			return c, false
-		}
-		begin += 4
-	case entityMark:
-		c, n := entityAt(text[at:])
-		if c != '/' {
-			return candidate{}, false
-		}
-		begin = at + n
+		return candidate{at, at - 1, true}, at > 0 && lower(text[at-1]) == 's' && len(rest) > 2 && rest[0] == '3' && lower(rest[1]) == 'a' && isDigit(rest[2])
 	}
 	return candidate{at: at, begin: begin}, r.words.begin(text[begin:])
 }

@@ -137,20 +137,20 @@ func (m *Map) Find(url string) (Verdict, error) {
 	e := m.entryOf(url)
 	for n, end := m.by.of(e.hash); n < end; n++ {
 		if m.entries[n].hash == e.hash && m.entries[n].check == e.check {
-			return Verdict{Kind: Replaced, New: m.newOf(n)}, nil
+			return m.replaced(n), nil
 		}
 	}
 	return Verdict{}, nil
 }
 
-// newOf returns the new URL of an entry, and records that a text mentions its asset.
-func (m *Map) newOf(n int) string {
-	url := m.news.at(m.entries[n].place)
+// replaced returns the verdict of an entry, and records that a text mentions its asset.
+func (m *Map) replaced(n int) Verdict {
+	url, isClean := m.news.at(m.entries[n].place)
 	if !hasBit(m.found, n) {
 		setBit(m.found, n)
 		m.assets.Meet(Canonical(url))
 	}
-	return url
+	return Verdict{Kind: Replaced, New: url, clean: isClean}
 }
 
 // checkContradictions returns an error for the first row whose old URL has another new URL in an
@@ -186,9 +186,12 @@ func (m *Map) checkContradictions() error {
 func (m *Map) severalNew() map[uint64]bool {
 	several := map[uint64]bool{}
 	for first, end := 0, 0; first < len(m.entries); first = end {
-		hash, place := m.entries[first].hash, m.entries[first].place
+		hash, url := m.entries[first].hash, ""
 		for end = first + 1; end < len(m.entries) && m.entries[end].hash == hash; end++ {
-			if Canonical(m.news.at(m.entries[end].place)) != Canonical(m.news.at(place)) {
+			if url == "" {
+				url, _ = m.news.at(m.entries[first].place)
+			}
+			if other, _ := m.news.at(m.entries[end].place); Canonical(other) != Canonical(url) {
 				several[hash] = true
 			}
 		}

@@ -52,18 +52,24 @@ func (u *newURLs) add(url string) (at uint32, err error) {
 	if place > math.MaxUint32 {
 		return 0, errTooManyURLs
 	}
-	u.blocks[last] = appendText(binary.AppendUvarint(b, uint64(n)), middle)
+	u.blocks[last] = appendText(binary.AppendUvarint(b, uint64(n)<<1|isOne(clean(url) == url)), middle)
 	return uint32(place), nil
 }
 
-// at returns the new URL at a place.
-func (u *newURLs) at(place uint32) string {
+func isOne(yes bool) uint64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// at returns the new URL at a place, and whether clean would not change it.
+func (u *newURLs) at(place uint32) (url string, isClean bool) {
 	b := u.blocks[place/urlBlock][place%urlBlock:]
 	n, size := binary.Uvarint(b)
 	middle, _, _ := cutText(b[size:])
-	f := u.frames[n]
-	url := make([]byte, 0, len(f.begin)+len(middle)+len(f.end))
-	return string(append(append(append(url, f.begin...), middle...), f.end...))
+	f := u.frames[n>>1]
+	return f.begin + string(middle) + f.end, n&1 != 0
 }
 
 // framed splits a new URL into its frame and the rest. The beginning of an asset ends at its ID, that

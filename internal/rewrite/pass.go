@@ -126,7 +126,10 @@ func (r *Rewriter) ask(b beginning, text []byte, end int) (Spot, error) {
 	}
 	spot.Kind, spot.Why, spot.URL = v.Kind, v.Why, whole
 	if v.Kind == Replaced {
-		spot.New = b.spell(clean(v.New), r.reading.entities)
+		if !v.clean {
+			v.New = clean(v.New)
+		}
+		spot.New = b.spell(v.New, r.reading.entities)
 	}
 	return spot, nil
 }

@@ -30,6 +30,8 @@ type Verdict struct {
 	Kind Kind
 	New  string // if Replaced
 	Why  string // if Left
+
+	clean bool // New needs no encoding
 }
 
 // A Kind is the kind of a spot in a text.
