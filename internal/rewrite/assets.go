@@ -10,34 +10,32 @@ import (
 )
 
 // Assets are the targets of old URLs, and whether texts mention them. Each takes a hash and a bit.
-// Call Add for all assets, then Seal, then Meet.
 type Assets struct {
 	seed    maphash.Seed
-	hashes  []uint64 // of the results of assetOf; sorted by Seal
+	hashes  []uint64 // of the results of assetOf, sorted
 	met     []uint64 // a bit for each of them
 	by      shelves
 	common  beginnings
 	current []string
 }
 
-// NewAssets returns an empty set.
-func NewAssets() *Assets { return &Assets{seed: maphash.MakeSeed(), common: beginnings{}} }
+// newAssets returns an empty set. Call add for all assets, then seal with the hashes.
+func newAssets() *Assets { return &Assets{seed: maphash.MakeSeed(), common: beginnings{}} }
 
-// Add adds an asset by its URL.
-func (a *Assets) Add(url string) error {
+// add adds the beginning of an asset by its URL, and returns the hash of the asset.
+func (a *Assets) add(url string) (hash uint64, err error) {
 	asset := assetOf(Canonical(url))
 	if asset == "" || !a.common.add(asset) {
-		return errors.New("is not a new URL: it must begin with https://, http:// or a slash before a file name")
+		return 0, errors.New("is not a new URL: it must begin with https://, http:// or a slash before a file name")
 	}
-	a.hashes = append(a.hashes, maphash.String(a.seed, asset))
-	return nil
+	return maphash.String(a.seed, asset), nil
 }
 
-// Seal sorts the assets for lookups.
-func (a *Assets) Seal() (err error) {
-	slices.Sort(a.hashes)
-	a.hashes = slices.Clip(slices.Compact(a.hashes))
-	a.met = make([]uint64, (len(a.hashes)+63)/64)
+// seal prepares lookups.
+func (a *Assets) seal(hashes []uint64) (err error) {
+	slices.Sort(hashes)
+	a.hashes = slices.Compact(hashes)
+	a.met = newBits(len(a.hashes))
 	a.by = newShelves(len(a.hashes), func(n int) uint64 { return a.hashes[n] })
 	a.current, err = a.common.all()
 	return err
@@ -54,18 +52,18 @@ func (a *Assets) Count() int { return len(a.hashes) }
 func (a *Assets) Meet(url string) bool {
 	n, ok := a.number(url)
 	if ok {
-		a.met[n/64] |= 1 << (n % 64)
+		setBit(a.met, n)
 	}
 	return ok
 }
 
-// Unmet reports whether no text mentions an asset. It returns true once for each asset.
-func (a *Assets) Unmet(url string) bool {
-	n, ok := a.number(Canonical(url))
-	if !ok || a.met[n/64]&(1<<(n%64)) != 0 {
+// unmet reports whether no text mentions an asset, by its hash. It returns true once for each asset.
+func (a *Assets) unmet(hash uint64) bool {
+	n, ok := a.withHash(hash)
+	if !ok || hasBit(a.met, n) {
 		return false
 	}
-	a.met[n/64] |= 1 << (n % 64)
+	setBit(a.met, n)
 	return true
 }
 
@@ -79,7 +77,10 @@ func (a *Assets) number(url string) (n int, ok bool) {
 	if !slices.ContainsFunc(a.current, func(begin string) bool { return strings.HasPrefix(url, begin) }) {
 		return 0, false
 	}
-	hash := maphash.String(a.seed, assetOf(url))
+	return a.withHash(maphash.String(a.seed, assetOf(url)))
+}
+
+func (a *Assets) withHash(hash uint64) (n int, ok bool) {
 	for n, end := a.by.of(hash); n < end; n++ {
 		if a.hashes[n] == hash {
 			return n, true
@@ -88,13 +89,21 @@ func (a *Assets) number(url string) (n int, ok bool) {
 	return 0, false
 }
 
+func newBits(count int) []uint64 { return make([]uint64, (count+63)/64) }
+
+func hasBit(bits []uint64, n int) bool { return bits[n/64]&(1<<(n%64)) != 0 }
+
+func setBit(bits []uint64, n int) { bits[n/64] |= 1 << (n % 64) }
+
+// assetsFolder is before the ID in the URL of an asset.
+const assetsFolder = "/assets/"
+
 // assetOf returns the common beginning of all URLs of an asset: its file and its image sizes. A URL
 // of another form is an asset of its own.
 func assetOf(url string) string {
-	const folder = "/assets/"
-	if i := strings.LastIndex(url, folder); i >= 0 {
-		if n := strings.IndexByte(url[i+len(folder):], '/'); n > 0 {
-			return url[:i+len(folder)+n+1]
+	if i := strings.LastIndex(url, assetsFolder); i >= 0 {
+		if n := strings.IndexByte(url[i+len(assetsFolder):], '/'); n > 0 {
+			return url[:i+len(assetsFolder)+n+1]
 		}
 	}
 	return url

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"iter"
 	"math/rand/v2"
 	"os"
 	"regexp"
@@ -19,16 +20,19 @@ import (
 var dumpSize = flag.Int64("dump", longtest.Fewer[int64](longtest.Size[int64](128<<20, 256<<20), 64<<20), "bytes of the dump that TestMemory reads")
 
 // A dump is an endless database dump of a web site in the format of mysqldump: posts with images,
-// and options that PHP serialized. It has a URL about every 600 bytes.
+// and options that PHP serialized.
 type dump struct {
-	left int64
-	rest []byte
-	rand *rand.Rand
-	id   int
+	left   int64
+	assets int // number of different URLs
+	texts  int // per post, after its image
+	rest   []byte
+	rand   *rand.Rand
+	id     int
 }
 
+// newDump returns a dump with a URL about every 600 bytes.
 func newDump(size int64) *dump {
-	return &dump{left: size, rand: rand.New(rand.NewPCG(1, 2))}
+	return &dump{left: size, assets: dumpAssets, texts: 4, rand: rand.New(rand.NewPCG(1, 2))}
 }
 
 const dumpAssets = 1_000_000
@@ -52,23 +56,25 @@ func (d *dump) Read(p []byte) (n int, err error) {
 
 func (d *dump) row(b []byte) []byte {
 	d.id++
-	url := dumpURL(d.rand.IntN(dumpAssets))
+	url := dumpURL(d.rand.IntN(d.assets))
 	if d.id%4 == 0 {
 		value := fmt.Sprintf(`a:2:{s:5:"width";i:1024;s:3:"url";s:%d:"%s";}`, len(url), url)
 		return fmt.Appendf(b, "INSERT INTO `wp_postmeta` VALUES (%d,7,'_meta','%s');\n", d.id, strings.ReplaceAll(value, `"`, `\"`))
 	}
 	text := "It was a day like any other at the harbour, and nobody thought of the ships that had left before sunrise. "
 	b = fmt.Appendf(b, "INSERT INTO `wp_posts` VALUES (%d,1,'2024-01-01 10:00:00','<p>%s</p>\\n<img src=\\\"%s\\\" alt=\\\"\\\" class=\\\"wide\\\">\\n", d.id, text, url)
-	for range 4 {
+	for range d.texts {
 		b = append(b, text...)
 	}
 	return append(b, "','publish','open');\n"...)
 }
 
-func dumpRows(yield func(Row, error) bool) {
-	for n := range dumpAssets {
-		if !yield(Row{Old: dumpURL(n), New: fmt.Sprintf("https://ckbox.cloud/env/assets/%012d/file", n)}, nil) {
-			return
+func dumpRows(count int) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		for n := range count {
+			if !yield(Row{Old: dumpURL(n), New: fmt.Sprintf("https://ckbox.cloud/env/assets/%012d/file", n)}, nil) {
+				return
+			}
 		}
 	}
 }
@@ -79,19 +85,41 @@ type nothing struct{}
 func (nothing) Keep([]byte) error { return nil }
 func (nothing) Spot(Spot) error   { return nil }
 
-// BenchmarkRewrite measures the bytes per second for a dump and a million assets. Each URL has an
-// asset.
+// BenchmarkRewrite measures the bytes per second for dumps with a URL per 600 bytes and per 4 KB, by the
+// number of rows in the map. Each URL has an asset.
 func BenchmarkRewrite(b *testing.B) {
-	m, err := NewMap(dumpRows)
-	must(b, err)
-	defer func() { must(b, m.Close()) }()
-	r, err := New(m, m.Old(), m.Assets().Current())
-	must(b, err)
-	text, err := io.ReadAll(newDump(64 << 20))
-	must(b, err)
-	b.SetBytes(int64(len(text)))
+	for _, rows := range []int{100_000, dumpAssets} {
+		m, err := NewMap(dumpRows(rows))
+		must(b, err)
+		r, err := New(m, m.Old(), m.Assets().Current())
+		must(b, err)
+		for name, texts := range map[string]int{"600B": 4, "4KB": 48} {
+			b.Run(fmt.Sprintf("%s/%d", name, rows), func(b *testing.B) {
+				d := newDump(64 << 20)
+				d.assets, d.texts = rows, texts
+				text, err := io.ReadAll(d)
+				must(b, err)
+				b.SetBytes(int64(len(text)))
+				b.ReportAllocs()
+				busy := processorTime(b)
+				for b.Loop() {
+					must(b, r.Rewrite(bytes.NewReader(text), nothing{}))
+				}
+				busy = processorTime(b) - busy // other programs do not count
+				b.ReportMetric(float64(len(text))/1e6*float64(b.N)/busy.Seconds(), "MB/cpu-s")
+			})
+		}
+		must(b, m.Close())
+	}
+}
+
+// BenchmarkNewMap measures the rows per second.
+func BenchmarkNewMap(b *testing.B) {
+	b.ReportAllocs()
 	for b.Loop() {
-		must(b, r.Rewrite(bytes.NewReader(text), nothing{}))
+		m, err := NewMap(dumpRows(100_000))
+		must(b, err)
+		must(b, m.Close())
 	}
 }
 
@@ -129,7 +157,7 @@ func TestMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads a large dump")
 	}
-	m, err := NewMap(dumpRows)
+	m, err := NewMap(dumpRows(dumpAssets))
 	must(t, err)
 	defer func() { must(t, m.Close()) }()
 	r, err := New(m, m.Old(), m.Assets().Current())
@@ -179,7 +207,7 @@ func mostMemory(t *testing.T) (kB int) {
 }
 
 // processorTime returns the CPU time of the process on all cores, exact to 10 ms.
-func processorTime(t *testing.T) time.Duration {
+func processorTime(t testing.TB) time.Duration {
 	t.Helper()
 	stat, err := os.ReadFile("/proc/self/stat")
 	if err != nil {

@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -9,7 +10,47 @@ import (
 // Canonical returns a URL in the form for comparison, which is the same for all its encodings: without
 // scheme and fragment, the host in lower case, the path decoded and in one form of Unicode. It is ""
 // for a text that is neither a web URL nor a path that begins with a slash.
-func Canonical(url string) string { return canonical(url, norm.NFC.Bytes) }
+func Canonical(url string) string {
+	if c, ok := plainCanonical(url); ok {
+		return c
+	}
+	return canonical(url, norm.NFC.Bytes)
+}
+
+// plainCanonical is Canonical for the most frequent URLs, whose canonical form is a part of them. It is
+// not ok for all others.
+func plainCanonical(url string) (c string, ok bool) {
+	begin := 0
+	for begin < len(url) && url[begin] != '/' {
+		begin++
+	}
+	switch url[:begin] {
+	case "", "https:", "http:":
+	default:
+		return "", false
+	}
+	url = url[begin:]
+	path := 0
+	if len(url) > 1 && url[1] == '/' {
+		path = 2
+		for path < len(url) && (isUnreserved(url[path]) && (url[path] < 'A' || 'Z' < url[path])) {
+			path++
+		}
+	}
+	if path == 2 || begin > 0 && path == 0 || path == len(url) || url[path] != '/' {
+		return "", false
+	}
+	for i := path; i < len(url); i++ {
+		switch c := url[i]; {
+		case c == '#' || c == '?':
+			url, _, _ = strings.Cut(url, "#")
+			return url, true
+		case c == '%' || c >= utf8.RuneSelf:
+			return "", false
+		}
+	}
+	return url, true
+}
 
 // canonicalInForm is Canonical without a change of the form of Unicode.
 func canonicalInForm(url string) string {
@@ -87,7 +128,7 @@ func canonicalPath(path string, form func([]byte) []byte) string {
 // contain, quotes, brackets, commas and semicolons.
 func clean(url string) string {
 	n := 0
-	for n < len(url) && isClean(url[n:]) {
+	for n < len(url) && isClean(url, n) {
 		n++
 	}
 	if n == len(url) {
@@ -95,7 +136,7 @@ func clean(url string) string {
 	}
 	b := append(make([]byte, 0, len(url)+16), url[:n]...)
 	for ; n < len(url); n++ {
-		if c := url[n]; isClean(url[n:]) {
+		if c := url[n]; isClean(url, n) {
 			b = append(b, c)
 		} else {
 			b = append(b, '%', upperHex[c>>4], upperHex[c&15])
@@ -106,8 +147,23 @@ func clean(url string) string {
 
 const upperHex = "0123456789ABCDEF"
 
-// isClean reports whether the first byte of a text needs no encoding.
-func isClean(s string) bool {
-	c := s[0]
-	return isUnreserved(c) || strings.IndexByte(":/?#@&=+$", c) >= 0 || c == '%' && len(s) > 2 && isHex(s[1]) && isHex(s[2])
+// isClean reports whether the byte at an offset needs no encoding.
+func isClean(s string, n int) bool {
+	return cleanBytes.has(s[n]) || s[n] == '%' && n+2 < len(s) && isHex(s[n+1]) && isHex(s[n+2])
 }
+
+const alphanumeric = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+var cleanBytes = newByteSet("-._~:/?#@&=+$" + alphanumeric)
+
+// A byteSet has a bit for each byte.
+type byteSet [4]uint64
+
+func newByteSet(members string) (set byteSet) {
+	for _, c := range []byte(members) {
+		set[c/64] |= 1 << (c % 64)
+	}
+	return set
+}
+
+func (s *byteSet) has(c byte) bool { return s[c/64]>>(c%64)&1 != 0 }

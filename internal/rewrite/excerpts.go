@@ -2,12 +2,11 @@ package rewrite
 
 import (
 	"bytes"
-	"strings"
 	"unicode/utf8"
 )
 
 // A Hunk is an old and a new line. A long line is reduced to the text around the changes, with
-// ellipses.
+// ellipses. Both are empty after the first Most hunks of Excerpts.
 type Hunk struct {
 	Line     int64
 	Old, New string
@@ -15,9 +14,12 @@ type Hunk struct {
 
 // Excerpts is a Sink that makes hunks. Its memory does not depend on the length of a line.
 type Excerpts struct {
+	Most int // hunks that have a text; 0 means all
+
 	show     func(Hunk) error
+	shown    int
 	line     int64
-	old, new strings.Builder // of the open hunk
+	old, new []byte // of the open hunk
 	gap      gap
 }
 
@@ -37,7 +39,7 @@ func (e *Excerpts) Keep(text []byte) error {
 		e.gap.add(text)
 		return nil
 	}
-	if e.old.Len() > 0 {
+	if len(e.old) > 0 {
 		first := bytes.IndexByte(text, '\n')
 		e.gap.add(bytes.TrimSuffix(text[:first], []byte("\r")))
 		if err := e.Close(); err != nil {
@@ -45,7 +47,7 @@ func (e *Excerpts) Keep(text []byte) error {
 		}
 	}
 	e.line += int64(bytes.Count(text[:n+1], []byte("\n")))
-	e.gap = gap{}
+	e.gap.clear()
 	e.gap.add(text[n+1:])
 	return nil
 }
@@ -56,11 +58,10 @@ func (e *Excerpts) Spot(s Spot) error {
 		return nil
 	}
 	e.line = s.Line
-	e.write(e.gap.before(e.old.Len() > 0))
-	e.gap = gap{}
-	e.old.Write(s.Old)
-	e.new.Write(s.New)
-	if e.old.Len() < longHunk {
+	e.write(e.gap.before(len(e.old) > 0)...)
+	e.gap.clear()
+	e.old, e.new = append(e.old, s.Old...), append(e.new, s.New...)
+	if len(e.old) < longHunk {
 		return nil
 	}
 	e.gap.length = 2*around + 1 // omit the following text
@@ -69,19 +70,22 @@ func (e *Excerpts) Spot(s Spot) error {
 
 // Close shows the open hunk.
 func (e *Excerpts) Close() error {
-	if e.old.Len() == 0 {
+	if len(e.old) == 0 {
 		return nil
 	}
-	e.write(e.gap.after())
-	h := Hunk{e.line, e.old.String(), e.new.String()}
-	e.old.Reset()
-	e.new.Reset()
+	e.write(e.gap.after()...)
+	h := Hunk{Line: e.line}
+	if e.shown++; e.Most == 0 || e.shown <= e.Most {
+		h.Old, h.New = string(e.old), string(e.new)
+	}
+	e.old, e.new = e.old[:0], e.new[:0]
 	return e.show(h)
 }
 
-func (e *Excerpts) write(text string) {
-	e.old.WriteString(text)
-	e.new.WriteString(text)
+func (e *Excerpts) write(texts ...[]byte) {
+	for _, text := range texts {
+		e.old, e.new = append(e.old, text...), append(e.new, text...)
+	}
 }
 
 // A gap is the text since the last change or the beginning of a line, as far as it may be shown.
@@ -100,46 +104,49 @@ func (g *gap) add(text []byte) {
 	}
 }
 
-const ellipsis = "…"
+func (g *gap) clear() { *g = gap{head: g.head[:0], tail: g.tail[:0]} }
 
-// before returns the excerpt of a gap before a change, with or without another change before it.
-func (g *gap) before(change bool) string {
+var ellipsis = []byte("…")
+
+// before returns the excerpt of a gap before a change, with or without another change before it. It is
+// valid until the gap changes, as is that of after.
+func (g *gap) before(change bool) [][]byte {
 	switch {
 	case g.length <= 2*around:
-		return string(g.head)
+		return [][]byte{g.head}
 	case change:
-		return wholeEnd(g.head[:around]) + ellipsis + wholeBegin(g.tail)
+		return [][]byte{wholeEnd(g.head[:around]), ellipsis, wholeBegin(g.tail)}
 	}
-	return ellipsis + wholeBegin(g.tail)
+	return [][]byte{ellipsis, wholeBegin(g.tail)}
 }
 
 // after returns the excerpt of a gap after a change.
-func (g *gap) after() string {
+func (g *gap) after() [][]byte {
 	if g.length <= 2*around {
-		return string(g.head)
+		return [][]byte{g.head}
 	}
-	return wholeEnd(g.head[:min(around, len(g.head))]) + ellipsis
+	return [][]byte{wholeEnd(g.head[:min(around, len(g.head))]), ellipsis}
 }
 
 // wholeBegin removes an incomplete character at the beginning of a text.
-func wholeBegin(text []byte) string {
+func wholeBegin(text []byte) []byte {
 	for n := 0; n < min(len(text), utf8.UTFMax); n++ {
 		if utf8.RuneStart(text[n]) {
-			return string(text[n:])
+			return text[n:]
 		}
 	}
-	return string(text)
+	return text
 }
 
 // wholeEnd removes an incomplete character at the end of a text.
-func wholeEnd(text []byte) string {
+func wholeEnd(text []byte) []byte {
 	for n := len(text) - 1; n >= max(0, len(text)-utf8.UTFMax); n-- {
 		if utf8.RuneStart(text[n]) {
 			if !utf8.FullRune(text[n:]) {
-				return string(text[:n])
+				return text[:n]
 			}
 			break
 		}
 	}
-	return string(text)
+	return text
 }

@@ -3,6 +3,7 @@ package rewrite
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -19,8 +20,25 @@ var pieces = []string{
 	"https://ckbox.cloud/env/assets/a/file", "https://web.archive.org/",
 }
 
+// oddPieces lists the parts of URLs in oddLibrary.
+var oddPieces = append(slices.Clone(pieces),
+	"/logo.png", `\/logo.png`, "logo.png", "/f/", "/F/", "%2ff%2F", "%252ff%252fe.png", "&sol;f&sol;e.png", `\u002Ff\u002Fe.png`, "/f/e.png", "f/e.png",
+	"(old)", "/(old)/e.png", "%28old%29", "/%28old%29/e.png", "%2F%28old%29%2Fe.png", "%2528old%2529", "%252F%2528old%2529%252Fe.png", `/\(old\)/e.png`,
+	"/å/", "/%C3%A5/e.png", "%2F%C3%A5%2Fe.png", "/a\u030a/e.png", "å", "//h/", "//h/e.png", "https://h/e.png", "https%3A%2F%2Fh%2Fe.png",
+)
+
+// oddLibrary returns old URLs with short words, with words of several spellings, and in the root.
+func oddLibrary() (rows []Row) {
+	for n, old := range []string{"/logo.png", "/f/e.png", "/(old)/e.png", "/%C3%A5/e.png", "https://h/e.png", "https://cdn.example.com/img/a.jpg"} {
+		rows = append(rows, Row{Old: old, New: asset(fmt.Sprint(n))})
+	}
+	return rows
+}
+
 // textOf returns a text of pieces.
-func textOf(choice []byte) string {
+func textOf(choice []byte) string { return textWith(pieces, choice) }
+
+func textWith(pieces []string, choice []byte) string {
 	var b strings.Builder
 	for _, c := range choice {
 		b.WriteString(pieces[int(c)%len(pieces)])
@@ -39,7 +57,7 @@ func escaped(text string) string {
 }
 
 func FuzzRewrite(f *testing.F) {
-	c := newChecker(f)
+	c := newChecker(f, library())
 	f.Add([]byte("0123456789"), "")
 	f.Add([]byte{15, 0}, "https://cdn.example.com/img/a.jpg")
 	f.Fuzz(func(t *testing.T, choice []byte, raw string) {
@@ -53,15 +71,31 @@ func FuzzRewrite(f *testing.F) {
 	})
 }
 
+// FuzzOdd is FuzzRewrite for URLs that are hard to find.
+func FuzzOdd(f *testing.F) {
+	c := newChecker(f, oddLibrary())
+	f.Add([]byte("0123456789"), "")
+	f.Add([]byte{80, 0}, "/(old)/e.png")
+	f.Fuzz(func(t *testing.T, choice []byte, raw string) {
+		if len(choice) > 200 || len(raw) > 2000 {
+			return
+		}
+		text := textWith(oddPieces, choice) + raw
+		for _, in := range []string{text, wrapped(text), escaped(wrapped(wrapped(text)))} {
+			c.check(t, in)
+		}
+	})
+}
+
 // A checker checks the rewriter with texts.
 type checker struct {
 	*Rewriter
 	*reference
 }
 
-func newChecker(tb testing.TB) checker {
-	r, _ := newRewriter(tb, library())
-	return checker{r, newReference(library())}
+func newChecker(tb testing.TB, rows []Row) checker {
+	r, _ := newRewriter(tb, rows)
+	return checker{r, newReference(rows)}
 }
 
 // check compares the result of the rewriter with that of the reference, with its result for smaller
@@ -82,21 +116,26 @@ func (c checker) check(t *testing.T, in string) {
 	}
 }
 
-// TestReference runs a part of the fuzz target with random texts.
+// TestReference runs a part of the fuzz targets with random texts.
 func TestReference(t *testing.T) {
-	c := newChecker(t)
-	for seed := range uint64(500) {
-		random := rand.New(rand.NewPCG(seed, 0))
-		choice := make([]byte, 1+random.IntN(12))
-		for i := range choice {
-			choice[i] = byte(random.UintN(256))
-		}
-		text := textOf(choice)
-		for _, in := range []string{text, wrapped(text), escaped(wrapped(wrapped(text)))} {
-			c.check(t, in)
-		}
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
+	for name, of := range map[string]struct {
+		rows   []Row
+		pieces []string
+	}{"library": {library(), pieces}, "odd": {oddLibrary(), oddPieces}} {
+		c := newChecker(t, of.rows)
+		for seed := range uint64(500) {
+			random := rand.New(rand.NewPCG(seed, 0))
+			choice := make([]byte, 1+random.IntN(12))
+			for i := range choice {
+				choice[i] = byte(random.UintN(256))
+			}
+			text := textWith(of.pieces, choice)
+			for _, in := range []string{text, wrapped(text), escaped(wrapped(wrapped(text)))} {
+				c.check(t, in)
+			}
+			if t.Failed() {
+				t.Fatalf("%s: seed %d", name, seed)
+			}
 		}
 	}
 }

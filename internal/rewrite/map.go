@@ -1,16 +1,11 @@
 package rewrite
 
 import (
-	"bufio"
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"io"
-	"io/fs"
 	"iter"
-	"os"
 	"slices"
 )
 
@@ -20,30 +15,27 @@ type Row struct {
 	New string // the URL of the asset
 }
 
-// A Map is a Lookup with its rows in a temporary file. Its index takes 25 bytes of memory per row.
+// A Map is a Lookup. Its index takes 16 bytes of memory per row, and 8 bytes per asset. New URLs take
+// the size of their ID, see newURLs. A temporary file has the complete rows, for messages and lists.
+//
+// Old URLs are compared by two hashes with random seeds and 96 bits in total. In a map of a million rows,
+// the probability that an unknown URL is taken for a known one is 10^-23.
 type Map struct {
-	file   *os.File
-	size   int64
-	seed   maphash.Seed
-	rows   []entry // by hash of their old URLs
-	by     shelves
-	old    []string
-	assets *Assets
-	recent [recent]answer
-	buffer []byte
+	rows    *mapRows
+	seeds   [2]maphash.Seed
+	entries []entry // by hash of their old URLs
+	by      shelves
+	news    *newURLs
+	found   []uint64 // a bit for each entry whose asset is known to be mentioned
+	old     []string
+	assets  *Assets
 }
 
+// An entry is a row in memory.
 type entry struct {
-	hash uint64
-	at   int64
-}
-
-// recent is the number of cached answers: URLs repeat soon or not at all.
-const recent = 4096
-
-type answer struct {
-	url string
-	Verdict
+	hash  uint64 // of the old URL
+	check uint32 // another hash of it
+	place uint32 // of the new URL, ascending in the order of rows
 }
 
 // A RowError is an invalid row.
@@ -57,32 +49,21 @@ func (e *RowError) Error() string { return fmt.Sprintf("%q %s", e.URL, e.Msg) }
 
 // NewMap returns a Map of rows. An invalid row is a *RowError.
 func NewMap(rows iter.Seq2[Row, error]) (*Map, error) {
-	f, err := os.CreateTemp("", "assetferry-map-*")
+	file, err := newMapRows()
 	if err != nil {
-		return nil, fmt.Errorf("create temporary map: %w", err)
+		return nil, err
 	}
-	_ = os.Remove(f.Name()) // now, so that it is deleted with the process; some systems need it closed first
-	m := &Map{file: f, seed: maphash.MakeSeed(), assets: NewAssets()}
-	if err = m.take(rows); err == nil {
-		err = m.checkContradictions()
-	}
-	if err == nil {
-		err = m.checkCircles()
-	}
-	if err != nil {
-		return nil, errors.Join(err, m.Close())
+	m := &Map{rows: file, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, news: newNewURLs(), assets: newAssets()}
+	for _, step := range []func() error{func() error { return m.take(rows) }, m.index, m.checkContradictions, m.checkCircles} {
+		if err = step(); err != nil {
+			return nil, errors.Join(err, m.Close())
+		}
 	}
 	return m, nil
 }
 
 // Close deletes the temporary file.
-func (m *Map) Close() error {
-	err := m.file.Close()
-	if rerr := os.Remove(m.file.Name()); !errors.Is(rerr, fs.ErrNotExist) {
-		err = errors.Join(err, rerr)
-	}
-	return err
-}
+func (m *Map) Close() error { return m.rows.Close() }
 
 // Old returns the beginnings of old URLs.
 func (m *Map) Old() []string { return m.old }
@@ -92,14 +73,12 @@ func (m *Map) Assets() *Assets { return m.assets }
 
 // take reads all rows.
 func (m *Map) take(rows iter.Seq2[Row, error]) error {
-	w := bufio.NewWriterSize(m.file, 64<<10)
 	common := beginnings{}
-	n := 0
 	for r, err := range rows {
 		if err != nil {
 			return err
 		}
-		n++
+		n := m.rows.count + 1
 		old := Canonical(r.Old)
 		switch {
 		case old == "":
@@ -107,203 +86,129 @@ func (m *Map) take(rows iter.Seq2[Row, error]) error {
 		case !common.add(old):
 			return &RowError{n, r.Old, "has no host, folder or extension, and cannot be distinguished from other text"}
 		}
-		if err := m.assets.Add(r.New); err != nil {
+		asset, err := m.assets.add(r.New)
+		if err != nil {
 			return &RowError{n, r.New, err.Error()}
 		}
-		m.rows = append(m.rows, entry{maphash.String(m.seed, old), m.size})
-		b := appendText(appendText(nil, r.Old), r.New)
-		if _, err := w.Write(b); err != nil {
-			return fmt.Errorf("write temporary map: %w", err)
+		e := m.entryOf(old)
+		if e.place, err = m.news.add(r.New); err != nil {
+			return err
 		}
-		m.size += int64(len(b))
+		if err := m.rows.add(e, asset, r); err != nil {
+			return err
+		}
 	}
-	if err := w.Flush(); err != nil {
-		return fmt.Errorf("write temporary map: %w", err)
-	}
-	slices.SortFunc(m.rows, func(a, b entry) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.at, b.at)) })
-	m.by = newShelves(len(m.rows), func(n int) uint64 { return m.rows[n].hash })
 	var err error
 	m.old, err = common.all()
-	return errors.Join(err, m.assets.Seal())
+	return errors.Join(err, m.rows.flush())
+}
+
+// entryOf returns the hashes of an old URL.
+func (m *Map) entryOf(old string) entry {
+	return entry{hash: maphash.String(m.seeds[0], old), check: uint32(maphash.String(m.seeds[1], old))}
+}
+
+// index makes the index of rows and that of assets. Only now is their number known, so that no memory
+// is left over.
+func (m *Map) index() error {
+	m.entries = make([]entry, 0, m.rows.count)
+	assets := make([]uint64, 0, m.rows.count)
+	for r, err := range m.rows.all {
+		if err != nil {
+			return err
+		}
+		m.entries, assets = append(m.entries, r.entry), append(assets, r.asset)
+	}
+	slices.SortFunc(m.entries, func(a, b entry) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.place, b.place)) })
+	m.by = newShelves(len(m.entries), func(n int) uint64 { return m.entries[n].hash })
+	m.found = newBits(len(m.entries))
+	return m.assets.seal(assets)
 }
 
 // CanBeFound reports whether an old URL can be distinguished from other text: by its host, a folder or
 // an extension.
 func CanBeFound(url string) bool { return beginnings{}.add(Canonical(url)) }
 
-func appendText(b []byte, s string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
-}
-
 // Find implements Lookup.
 func (m *Map) Find(url string) (Verdict, error) {
-	hash := maphash.String(m.seed, url)
-	a := &m.recent[hash%recent]
-	if a.url == url {
-		return a.Verdict, nil
-	}
-	v, err := m.find(url)
-	if err == nil {
-		*a = answer{url, v}
-	}
-	return v, err
-}
-
-func (m *Map) find(url string) (Verdict, error) {
 	if m.assets.Meet(url) {
 		return Verdict{Kind: Current}, nil
 	}
-	r, err := m.row(url)
-	if r == nil || err != nil {
-		return Verdict{}, err
+	e := m.entryOf(url)
+	for n, end := m.by.of(e.hash); n < end; n++ {
+		if m.entries[n].hash == e.hash && m.entries[n].check == e.check {
+			return m.replaced(n), nil
+		}
 	}
-	m.assets.Meet(Canonical(r.New))
-	return Verdict{Kind: Replaced, New: r.New}, nil
+	return Verdict{}, nil
 }
 
-// row returns the first row of a URL, or nil.
-func (m *Map) row(old string) (*Row, error) {
-	hash := maphash.String(m.seed, old)
-	for n, end := m.by.of(hash); n < end; n++ {
-		if m.rows[n].hash != hash {
-			continue
-		}
-		r, err := m.read(m.rows[n].at)
-		if err != nil || Canonical(r.Old) == old {
-			return r, err
-		}
+// replaced returns the verdict of an entry, and records that a text mentions its asset.
+func (m *Map) replaced(n int) Verdict {
+	url, isClean := m.news.at(m.entries[n].place)
+	if !hasBit(m.found, n) {
+		setBit(m.found, n)
+		m.assets.Meet(Canonical(url))
 	}
-	return nil, nil
-}
-
-// read reads the row at an offset.
-func (m *Map) read(at int64) (*Row, error) {
-	if m.buffer == nil {
-		m.buffer = make([]byte, 512)
-	}
-	for {
-		n, err := m.file.ReadAt(m.buffer, at)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("read temporary map: %w", err)
-		}
-		if row, size := parseRow(m.buffer[:n]); size > 0 {
-			return &row, nil
-		}
-		if n < len(m.buffer) {
-			return nil, fmt.Errorf("read temporary map: %w", io.ErrUnexpectedEOF)
-		}
-		m.buffer = make([]byte, 2*len(m.buffer))
-	}
-}
-
-// parseRow parses the row at the beginning of some bytes. The size is 0 if the row is incomplete.
-func parseRow(b []byte) (row Row, size int) {
-	rest := b
-	for _, to := range [...]*string{&row.Old, &row.New} {
-		n, head := binary.Uvarint(rest)
-		if head <= 0 || uint64(len(rest)-head) < n {
-			return row, 0
-		}
-		*to, rest = string(rest[head:head+int(n)]), rest[head+int(n):]
-	}
-	return row, len(b) - len(rest)
-}
-
-// all yields the rows in order.
-func (m *Map) all(yield func(Row, error) bool) {
-	piece := make([]byte, 64<<10)
-	for at := int64(0); at < m.size; {
-		n, err := m.file.ReadAt(piece, at)
-		if err != nil && !errors.Is(err, io.EOF) {
-			yield(Row{}, fmt.Errorf("read temporary map: %w", err))
-			return
-		}
-		rest := piece[:n]
-		for {
-			row, size := parseRow(rest)
-			if size == 0 {
-				break
-			}
-			if !yield(row, nil) {
-				return
-			}
-			rest = rest[size:]
-		}
-		if len(rest) == n { // the row is longer than the buffer
-			piece = make([]byte, 2*len(piece))
-		}
-		at += int64(n - len(rest))
-	}
+	return Verdict{Kind: Replaced, New: url, clean: isClean}
 }
 
 // checkContradictions returns an error for the first row whose old URL has another new URL in an
-// earlier row.
+// earlier row. Keys that differ only in their form of Unicode are two objects, and urls writes a row
+// for each.
 func (m *Map) checkContradictions() error {
-	var wrong *contradiction
-	for first, end := 0, 0; first < len(m.rows); first = end {
-		for end = first + 1; end < len(m.rows) && m.rows[end].hash == m.rows[first].hash; end++ {
-		}
-		if end-first == 1 {
-			continue
-		}
-		c, err := m.contradictionIn(m.rows[first:end])
+	several := m.severalNew()
+	if len(several) == 0 {
+		return nil
+	}
+	leads := map[string]string{}
+	n := 0
+	for r, err := range m.rows.all {
 		if err != nil {
 			return err
 		}
-		if c != nil && (wrong == nil || c.at < wrong.at) {
-			wrong = c
+		if n++; !several[r.hash] {
+			continue
 		}
-	}
-	if wrong == nil {
-		return nil
-	}
-	n := 1
-	for _, e := range m.rows {
-		if e.at < wrong.at {
-			n++
-		}
-	}
-	return &RowError{n, wrong.Old, fmt.Sprintf("leads to %q in an earlier row and to %q here: remove one of the rows", wrong.before, wrong.New)}
-}
-
-// A contradiction is a row with another new URL than an earlier row.
-type contradiction struct {
-	Row
-	at     int64
-	before string // the new URL of the earlier row
-}
-
-// contradictionIn returns the first contradiction among entries of the same hash, or nil. Keys that
-// differ only in their form of Unicode are two objects, and urls writes a row for each.
-func (m *Map) contradictionIn(same []entry) (*contradiction, error) {
-	leads := map[string]string{}
-	for _, e := range same {
-		r, err := m.read(e.at)
-		if err != nil {
-			return nil, err
-		}
-		old := canonicalInForm(r.Old)
+		old, after := canonicalInForm(string(r.old)), string(r.new)
 		before, known := leads[old]
 		switch {
 		case !known:
-			leads[old] = r.New
-		case Canonical(before) != Canonical(r.New):
-			return &contradiction{*r, e.at, before}, nil
+			leads[old] = after
+		case Canonical(before) != Canonical(after):
+			return &RowError{n, string(r.old), fmt.Sprintf("leads to %q in an earlier row and to %q here: remove one of the rows", before, after)}
 		}
 	}
-	return nil, nil
+	return nil
+}
+
+// severalNew returns the hashes of old URLs with several new URLs.
+func (m *Map) severalNew() map[uint64]bool {
+	several := map[uint64]bool{}
+	for first, end := 0, 0; first < len(m.entries); first = end {
+		hash, url := m.entries[first].hash, ""
+		for end = first + 1; end < len(m.entries) && m.entries[end].hash == hash; end++ {
+			if url == "" {
+				url, _ = m.news.at(m.entries[first].place)
+			}
+			if other, _ := m.news.at(m.entries[end].place); Canonical(other) != Canonical(url) {
+				several[hash] = true
+			}
+		}
+	}
+	return several
 }
 
 // checkCircles returns an error for an old URL that is also a new one: in a text, it could be either.
 func (m *Map) checkCircles() error {
 	n := 0
-	for r, err := range m.all {
+	for r, err := range m.rows.all {
 		if err != nil {
 			return err
 		}
 		n++
-		if old := Canonical(r.Old); m.assets.holds(old) && Canonical(r.New) != old {
-			return &RowError{n, r.Old, "is an old URL here and a new URL elsewhere: in a text, it could be either"}
+		if old := Canonical(string(r.old)); m.assets.holds(old) && Canonical(string(r.new)) != old {
+			return &RowError{n, string(r.old), "is an old URL here and a new URL elsewhere: in a text, it could be either"}
 		}
 	}
 	return nil
@@ -311,11 +216,11 @@ func (m *Map) checkCircles() error {
 
 // Unmet yields one row for each asset that no text mentions.
 func (m *Map) Unmet(yield func(Row, error) bool) {
-	for r, err := range m.all {
-		if err == nil && !m.assets.Unmet(r.New) {
+	for r, err := range m.rows.all {
+		if err == nil && !m.assets.unmet(r.asset) {
 			continue
 		}
-		if !yield(r, err) {
+		if !yield(Row{string(r.old), string(r.new)}, err) {
 			return
 		}
 	}

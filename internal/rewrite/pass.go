@@ -4,58 +4,65 @@ import "bytes"
 
 // A pass reads a text once, in the pieces that are available.
 type pass struct {
-	text   []byte
-	final  bool   // the text is complete
-	at     int    // the text before this offset is done
-	state  uint32 // of the automaton at this offset
-	low    int    // the lowest offset of the next spot
-	depth  int    // of serialized strings around the text
-	frozen *frozen
+	text     []byte
+	final    bool // the text is complete
+	at       int  // the text before this offset is done
+	low      int  // the lowest offset of the next spot
+	depth    int  // of serialized strings around the text
+	frozen   *frozen
+	searches [marks]search
 }
 
 // lookAhead is the number of bytes that must be available after an offset to parse it.
 const lookAhead = maxURLLength + maxHeader
 
+// bound returns the offset up to which the available text can be parsed.
+func (p *pass) bound() int {
+	if p.final {
+		return len(p.text)
+	}
+	return max(len(p.text)-lookAhead, p.at)
+}
+
 // slide removes n bytes from the beginning of the text.
 func (p *pass) slide(n int) {
 	p.at, p.low = p.at-n, max(p.low-n, 0)
+	for i := range p.searches {
+		p.searches[i].next.at -= n
+		p.searches[i].next.begin -= n
+	}
 	if p.frozen != nil {
 		p.frozen.slide(n)
 	}
 }
 
 // skip continues at an offset.
-func (p *pass) skip(to int) { p.at, p.low, p.state = to, to, 0 }
+func (p *pass) skip(to int) { p.at, p.low = to, to }
 
-// next returns the next spots of a text in order, or nil if the available text has no more.
-func (r *Rewriter) next(p *pass) ([]Spot, error) {
+// next returns the next spots of a text in order, or nil if the available text has no more. They are
+// valid until it is called again.
+func (r *Rewriter) next(p *pass) (spots []Spot, err error) {
 	for {
-		limit := len(p.text)
-		if !p.final {
-			limit = max(len(p.text)-lookAhead, p.at)
-		}
-		limit = p.frozen.limit(p, limit)
-		n, word := r.words.find(p.text[p.at:limit], &p.state)
-		p.at += n
-		if word == noWord {
+		limit := p.frozen.limit(p, p.bound())
+		c, ok := r.candidate(p)
+		if !ok || c.at >= limit {
+			p.at = limit
 			if p.frozen.isOver(p) {
 				p.frozen = nil
 				continue
 			}
 			return nil, nil
 		}
-		begin := p.at - r.wordLengths[word]
-		if word < r.urlWords {
-			spots, err := r.urlAt(p, begin)
-			if spots != nil || err != nil {
-				return p.frozen.leave(spots), err
+		p.at = c.at + 1
+		switch wait := false; {
+		case !c.serialized:
+			spots, err = r.urlAt(p, c.begin)
+			spots = p.frozen.leave(spots)
+		case c.begin >= p.low:
+			if spots, wait, err = r.serialized(p, c.begin); wait {
+				p.at = c.at
+				return nil, nil
 			}
-			continue
-		}
-		spots, wait, err := r.serialized(p, begin)
-		if wait {
-			p.at, p.state = begin, 0
-			return nil, nil
 		}
 		if spots != nil || err != nil {
 			return spots, err
@@ -65,17 +72,18 @@ func (r *Rewriter) next(p *pass) ([]Spot, error) {
 
 // urlAt looks up the URL whose host, or else first folder, is at an offset.
 func (r *Rewriter) urlAt(p *pass, word int) ([]Spot, error) {
-	b, ok := beginAt(p.text[:p.at], word)
+	b, ok := beginAt(p.text, word)
 	if !ok || b.at < p.low {
 		return nil, nil
 	}
-	p.low = b.at + 1 // a longer word may begin at the same offset
+	p.low = b.at + 1
 	r.reading.read(b, p.text[b.at:])
 	for end := range r.reading.ends {
 		spot, err := r.lookUp(b, end)
 		if err != nil || spot.Kind != Unknown {
 			p.skip(spot.to)
-			return []Spot{spot}, err
+			r.spot[0] = spot
+			return r.spot[:], err
 		}
 	}
 	end := r.reading.shortest()
@@ -107,7 +115,8 @@ func (r *Rewriter) lookUp(b beginning, end int) (Spot, error) {
 // ask looks up a URL with a given end.
 func (r *Rewriter) ask(b beginning, text []byte, end int) (Spot, error) {
 	spot := Spot{from: b.at, to: b.at + r.reading.raw[end]}
-	url := Canonical(string(text))
+	whole := string(text)
+	url := Canonical(whole)
 	if !holds(r.places.old, url) && !holds(r.places.new, url) {
 		return spot, nil
 	}
@@ -115,9 +124,12 @@ func (r *Rewriter) ask(b beginning, text []byte, end int) (Spot, error) {
 	if err != nil || v.Kind == Unknown {
 		return spot, err
 	}
-	spot.Kind, spot.Why, spot.URL = v.Kind, v.Why, string(text)
+	spot.Kind, spot.Why, spot.URL = v.Kind, v.Why, whole
 	if v.Kind == Replaced {
-		spot.New = b.spell(clean(v.New), r.reading.entities)
+		if !v.clean {
+			v.New = clean(v.New)
+		}
+		spot.New = b.spell(v.New, r.reading.entities)
 	}
 	return spot, nil
 }

@@ -13,7 +13,7 @@ type place string
 
 const root place = "/"
 
-// maxPlaces limits the size of the automaton.
+// maxPlaces limits the memory of a wordSet.
 const maxPlaces = 256
 
 // placeOf returns the place of a URL that ends with a slash, in canonical form.

@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -10,8 +11,9 @@ import (
 // or a serialized string begins there.
 type reference struct {
 	places places
+	root   bool
 	find   func(url string) Verdict
-	words  *regexp.Regexp
+	words  []string
 }
 
 func newReference(rows []Row) *reference {
@@ -25,7 +27,9 @@ func newReference(rows []Row) *reference {
 		current = append(current, folderOf(strings.TrimSuffix(assetOf(Canonical(r.New)), "/")))
 	}
 	ref.places, _ = newPlaces(old, current)
-	ref.words = regexp.MustCompile(`(?i)^(?:` + strings.Join(quoted(ref.places.words()), "|") + `)`)
+	ref.words = ref.places.words()
+	ref.root = slices.Contains(ref.words, string(root))
+	ref.words = slices.DeleteFunc(ref.words, func(w string) bool { return w == string(root) })
 	ref.find = func(url string) Verdict {
 		if assets[assetOf(url)] {
 			return Verdict{Kind: Current}
@@ -40,11 +44,16 @@ func newReference(rows []Row) *reference {
 
 func folderOf(url string) string { return url[:strings.LastIndexByte(url, '/')+1] }
 
-func quoted(words []string) (all []string) {
-	for _, w := range words {
-		all = append(all, regexp.QuoteMeta(w))
-	}
-	return all
+// beginsWithWord ignores the case of ASCII letters. A word may be a part of a character.
+func (ref *reference) beginsWithWord(text string) bool {
+	return slices.ContainsFunc(ref.words, func(w string) bool {
+		for i := range len(w) {
+			if i == len(text) || lower(text[i]) != lower(w[i]) {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // spelledBeginnings matches the beginnings of URLs, by spelling.
@@ -75,7 +84,7 @@ func (ref *reference) beginsAt(text string, at int) (b beginning, ok bool) {
 		if (scheme > 0) && second == "" || second != "" && !strings.EqualFold(slash, second) || len(slash) > maxEntity && s.kind == entity {
 			continue
 		}
-		if !ref.words.MatchString(text[end:]) {
+		if !ref.beginsWithWord(text[end:]) && !(ref.root && s.kind == asIs) {
 			continue
 		}
 		b = beginning{at: at, spelling: spelling{s.kind, s.depth, slash}}

@@ -17,7 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"slices"
 )
 
 // A Lookup finds the new URL of an old URL in the form of Canonical.
@@ -30,6 +30,8 @@ type Verdict struct {
 	Kind Kind
 	New  string // if Replaced
 	Why  string // if Left
+
+	clean bool // New needs no encoding
 }
 
 // A Kind is the kind of a spot in a text.
@@ -82,13 +84,13 @@ const (
 type Rewriter struct {
 	lookup        Lookup
 	places        places
-	words         *automaton
-	wordLengths   []int
-	urlWords      int // the number of words for URLs; the other words are for serialized strings
+	words         wordSet
+	anyWord       bool // a URL may be in the root
 	maxSerialized int
 	window        int // initial size in bytes
 
 	reading reading
+	spot    [1]Spot
 }
 
 // New returns a Rewriter for URLs with the given beginnings. It passes new URLs to the Lookup, too,
@@ -99,13 +101,10 @@ func New(lookup Lookup, old, new []string) (*Rewriter, error) {
 		return nil, err
 	}
 	words := p.words()
-	r := &Rewriter{lookup: lookup, places: p, urlWords: len(words), maxSerialized: maxSerialized, window: firstWindow}
-	words = append(words, serializedWords()...)
-	for _, w := range words {
-		r.wordLengths = append(r.wordLengths, len(strings.TrimPrefix(w, string(root)))) // the path begins after the slash
-	}
-	r.words = newAutomaton(words)
-	return r, nil
+	return &Rewriter{
+		lookup: lookup, places: p, words: newWordSet(words), anyWord: slices.Contains(words, string(root)),
+		maxSerialized: maxSerialized, window: firstWindow,
+	}, nil
 }
 
 // Rewrite reads a text to its end and passes it to a Sink.

@@ -15,7 +15,8 @@ type serialized struct {
 	digits, digitsEnd int // offsets of the length in the text
 	length            int
 	content           int    // where it begins
-	end               []byte // must follow the content
+	quote             []byte // must follow the content
+	closing           string // must follow the quote
 	forms             []form // possible forms of the content
 }
 
@@ -24,16 +25,6 @@ const maxDigits = 10
 
 // maxHeader is the maximum size in bytes of the header of a serialized string.
 const maxHeader = 512
-
-// serializedWords returns the words by which serialized strings are found.
-func serializedWords() (words []string) {
-	for digit := range "0123456789" {
-		for _, begin := range [...]string{"s:", "s%3a", "c:"} {
-			words = append(words, begin+string(rune('0'+digit)))
-		}
-	}
-	return words
-}
 
 // headerAt parses the header of a serialized string.
 func headerAt(text []byte, begin int) (s serialized, ok bool) {
@@ -47,11 +38,10 @@ func headerAt(text []byte, begin int) (s serialized, ok bool) {
 		p.skip(colon)
 		s.digits, s.length, s.digitsEnd = p.number()
 		p.skip(colon)
-		quote := p.quote()
-		s.content, s.forms = p.at, formsIn(quote, text[begin] == 'S')
-		s.end = []byte(quote + ";")
+		s.quote = p.quote()
+		s.content, s.forms, s.closing = p.at, formsIn(string(s.quote), text[begin] == 'S'), ";"
 		if colon != ":" {
-			s.end = []byte(quote + "%3B")
+			s.closing = "%3B"
 		}
 	case 'C':
 		p.skip(":")
@@ -59,10 +49,11 @@ func headerAt(text []byte, begin int) (s serialized, ok bool) {
 		p.skip(":")
 		quote := p.quote()
 		p.at += length
-		p.skip(quote + ":")
+		p.skip(string(quote))
+		p.skip(":")
 		s.digits, s.length, s.digitsEnd = p.number()
 		p.skip(":{")
-		s.content, s.forms, s.end = p.at, formsIn(quote, false), []byte("}")
+		s.content, s.forms, s.closing = p.at, formsIn(string(quote), false), "}"
 	default:
 		return s, false
 	}
@@ -106,7 +97,7 @@ func (p *headerReader) number() (begin, n, end int) {
 }
 
 // quote reads a quotation mark in any spelling.
-func (p *headerReader) quote() string {
+func (p *headerReader) quote() []byte {
 	rest := p.rest()
 	k := 0
 	for k < min(len(rest), maxBackslashes) && rest[k] == '\\' {
@@ -125,7 +116,7 @@ func (p *headerReader) quote() string {
 	}
 	p.bad = p.bad || n == 0
 	p.at += n
-	return string(rest[:n])
+	return rest[:n]
 }
 
 // A form is the escaping of bytes in a text: a number of times with backslashes, with character
@@ -143,21 +134,42 @@ type form struct {
 // likely come first.
 func formsIn(quote string, hex bool) []form {
 	switch {
+	case quote == "": // there is none
+		return nil
 	case strings.HasPrefix(quote, "%"):
-		return []form{{percent: true}}
+		return percentForms
 	case strings.HasPrefix(quote, "&"):
-		return []form{{entity: true}}
+		return entityForms
 	}
 	n := bits.Len(uint(len(quote) - 1)) // each escaping turns n backslashes into 2n+1
-	var all []form
-	for _, escaped := range [...]int{n, n + 1} {
-		all = append(all, form{escaped: escaped, hex: hex}, form{escaped: escaped, doubled: true, hex: hex})
+	if hex {
+		return hexForms[n]
 	}
-	if n > 0 {
-		all = append(all, form{escaped: n, unicode: true}, form{escaped: n + 1, unicode: true})
+	return backslashForms[n]
+}
+
+var (
+	percentForms   = []form{{percent: true}}
+	entityForms    = []form{{entity: true}}
+	backslashForms = formsByEscapes(false)
+	hexForms       = formsByEscapes(true)
+)
+
+// formsByEscapes returns the forms by how often the quotation marks are escaped.
+func formsByEscapes(hex bool) (all [6][]form) {
+	for n := range all {
+		for _, escaped := range [...]int{n, n + 1} {
+			all[n] = append(all[n], form{escaped: escaped, hex: hex}, form{escaped: escaped, doubled: true, hex: hex})
+		}
+		if n > 0 {
+			all[n] = append(all[n], form{escaped: n, unicode: true}, form{escaped: n + 1, unicode: true})
+		}
 	}
 	return all
 }
+
+// escapes has the bytes that can begin an escape in some form. All others are a unit of their own.
+var escapes = newByteSet(`\'&%`)
 
 // unit returns the size of the first unit of a text in bytes, and its length in bytes of PHP. The text
 // must not be empty.
@@ -207,6 +219,10 @@ func (f form) length(text []byte) (n int) {
 		return len(text)
 	}
 	for at := 0; at < len(text); {
+		if !escapes.has(text[at]) {
+			at, n = at+1, n+1
+			continue
+		}
 		size, length := f.unit(text[at:])
 		at, n = at+size, n+length
 	}
@@ -233,13 +249,29 @@ func (w *walk) to(text []byte, all bool) (arrived bool) {
 		return w.left == 0
 	}
 	for w.left > 0 && w.at < limit {
+		if plain := w.plain(text[w.at:min(limit, w.at+w.left)]); plain > 0 {
+			w.at, w.left = w.at+plain, w.left-plain
+			continue
+		}
 		size, length := w.unit(text[w.at:])
 		w.at, w.left = w.at+size, w.left-length
 	}
 	return w.left == 0
 }
 
+// plain returns the number of bytes before the first escape.
+func (w *walk) plain(text []byte) (n int) {
+	for n < len(text) && !escapes.has(text[n]) {
+		n++
+	}
+	return n
+}
+
 // isAt reports whether the string ends at an offset.
 func (s *serialized) isAt(text []byte, at int) bool {
-	return at <= len(text) && bytes.HasPrefix(text[at:], s.end)
+	if at > len(text) || !bytes.HasPrefix(text[at:], s.quote) {
+		return false
+	}
+	rest := text[at+len(s.quote):]
+	return len(rest) >= len(s.closing) && string(rest[:len(s.closing)]) == s.closing
 }

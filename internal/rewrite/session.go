@@ -21,6 +21,7 @@ type Session struct {
 	Backup   *Backup // for the originals; nil for a dry run
 	All      bool    // all files of folders, not only text files
 	Excerpts bool    // show changed lines in a dry run
+	Shown    int     // changed lines per text with their text; 0 means all
 	Watch    Observer
 
 	Counts  *event.Rewritten
@@ -81,7 +82,7 @@ func (s *Session) Stream(ctx context.Context, stdin io.Reader, stdout io.Writer)
 	return to.Flush()
 }
 
-const bufferSize = 64 << 10
+const bufferSize = 256 << 10
 
 // Files rewrites files one after the other. It continues after a file that cannot be read.
 func (s *Session) Files(ctx context.Context, paths []string) error {
@@ -158,6 +159,7 @@ func (s *Session) text(ctx context.Context, name string, from io.Reader, to io.W
 	t := &textSink{Session: s, name: name, to: to}
 	if to == nil && s.Excerpts {
 		t.excerpts = NewExcerpts(func(h Hunk) error { return s.Watch.Hunk(name, h) })
+		t.excerpts.Most = s.Shown
 	}
 	if err := s.Rewriter.Rewrite(interruptible{ctx, from}, t); err != nil {
 		return t.changes, err

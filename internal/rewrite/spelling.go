@@ -353,6 +353,10 @@ func numericEntity(digits []byte) (r rune) {
 
 // spell writes a URL in a spelling. The URL must be clean.
 func (s spelling) spell(url string, withEntities bool) []byte {
+	withEntities = (withEntities || s.kind == entity) && strings.Contains(url, "&")
+	if s.slash == "/" && !withEntities {
+		return []byte(url)
+	}
 	b := make([]byte, 0, len(url)+32)
 	for i := range len(url) {
 		switch c := url[i]; {
@@ -360,7 +364,7 @@ func (s spelling) spell(url string, withEntities bool) []byte {
 			b = s.appendPercent(b, c)
 		case c == '/':
 			b = append(b, s.slash...)
-		case c == '&' && (withEntities || s.kind == entity):
+		case c == '&' && withEntities:
 			b = append(b, "&amp;"...)
 		default:
 			b = append(b, c)

@@ -3,6 +3,7 @@ package rewrite
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -58,7 +59,7 @@ func (s *serialized) find(p *pass, most int) (f form, end int, found finding) {
 			return f, w.at, itIs
 		case !arrived && len(text) == most:
 			return f, 0, itIsLong
-		case !all && (!arrived || w.at+len(s.end) > len(text)):
+		case !all && (!arrived || w.at+len(s.quote)+len(s.closing) > len(text)):
 			return f, 0, itWaits
 		}
 	}
@@ -67,7 +68,7 @@ func (s *serialized) find(p *pass, most int) (f form, end int, found finding) {
 
 // within returns the spots in the content of a serialized string.
 func (r *Rewriter) within(p *pass, begin, end int) (all []Spot, err error) {
-	if p.depth == maxDepth {
+	if c, ok := r.candidate(p); p.depth == maxDepth || (!ok || c.at >= end) && end <= p.bound() {
 		return nil, nil
 	}
 	inner := &pass{text: p.text[begin:end], final: true, depth: p.depth + 1}
@@ -75,6 +76,9 @@ func (r *Rewriter) within(p *pass, begin, end int) (all []Spot, err error) {
 		spots, err := r.next(inner)
 		if spots == nil || err != nil {
 			return all, err
+		}
+		if all == nil {
+			all = make([]Spot, 0, 4) // with a place for the length
 		}
 		for _, s := range spots {
 			s.from, s.to = s.from+begin, s.to+begin
@@ -95,7 +99,7 @@ func (s *serialized) corrected(text []byte, f form, spots []Spot) []Spot {
 		return spots
 	}
 	digits := Spot{Kind: Length, New: strconv.AppendInt(nil, int64(length), 10), from: s.digits, to: s.digitsEnd}
-	return append([]Spot{digits}, spots...)
+	return slices.Insert(spots, 0, digits)
 }
 
 // wrong returns the spots of a string that does not end at the offset given by its length. Either may
@@ -106,7 +110,7 @@ func (r *Rewriter) wrong(p *pass, s serialized) (spots []Spot, wait bool, err er
 	if !p.final && len(p.text) < most {
 		return nil, true, nil
 	}
-	n := bytes.Index(p.text[s.content:min(most, len(p.text))], s.end)
+	n := bytes.Index(p.text[s.content:min(most, len(p.text))], append(bytes.Clone(s.quote), s.closing...))
 	if n < 0 { // not a serialized string
 		return nil, false, nil
 	}
@@ -143,6 +147,7 @@ type frozen struct {
 }
 
 func (p *pass) freeze(s serialized) {
+	s.quote = bytes.Clone(s.quote) // the text moves
 	p.frozen = &frozen{serialized: s, end: -1}
 	for _, f := range s.forms {
 		p.frozen.walks = append(p.frozen.walks, walk{form: f, at: s.content, left: s.length})

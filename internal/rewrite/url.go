@@ -86,9 +86,11 @@ func (r *reading) read(b beginning, text []byte) {
 	r.text, r.raw, r.cuts, r.entities = r.text[:0], r.raw[:0], r.cuts[:0], false
 	query, at := false, 0
 	for at < len(text) && at < maxURLLength {
-		if c := text[at]; isPlain(c) && b.kind != percent || c == '/' && b.slash == "/" { // the most frequent case
-			r.text, r.raw = append(r.text, c), append(r.raw, at)
-			at++
+		if n := b.plain(text[at:min(len(text), maxURLLength)]); n > 0 { // the most frequent case
+			r.text = append(r.text, text[at:at+n]...)
+			for end := at + n; at < end; at++ {
+				r.raw = append(r.raw, at)
+			}
 			continue
 		}
 		c := b.charAt(text[at:])
@@ -114,17 +116,27 @@ func (r *reading) read(b beginning, text []byte) {
 	r.raw = append(r.raw, at)
 }
 
-// isPlain reports whether a byte stands for itself in all spellings except percent-encoding, and
-// does not end a URL.
-func isPlain(c byte) bool { return plain[c/64]>>(c%64)&1 != 0 }
-
-// plain has a bit for each byte for which isPlain is true.
-var plain = func() (set [4]uint64) {
-	for _, c := range []byte("$%+-.:=@_~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") {
-		set[c/64] |= 1 << (c % 64)
+// plain returns the number of bytes at the beginning of a text that stand for themselves, and do not end
+// a URL.
+func (s spelling) plain(text []byte) (n int) {
+	set := &plainBytes
+	switch {
+	case s.kind == percent:
+		return 0
+	case s.slash == "/":
+		set = &plainAndSlash
 	}
-	return set
-}()
+	for n < len(text) && set.has(text[n]) {
+		n++
+	}
+	return n
+}
+
+// plainBytes stand for themselves in all spellings except percent-encoding.
+var (
+	plainBytes    = newByteSet("$%+-.:=@_~" + alphanumeric)
+	plainAndSlash = newByteSet("/$%+-.:=@_~" + alphanumeric)
+)
 
 // drop removes the text after the last possible end of the URL.
 func (r *reading) drop() {

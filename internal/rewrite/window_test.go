@@ -189,3 +189,19 @@ func TestExcerpts(t *testing.T) {
 		}
 	}
 }
+
+// TestMostExcerpts verifies that the hunks after the first ones have no text.
+func TestMostExcerpts(t *testing.T) {
+	r, _ := newRewriter(t, library())
+	var got []Hunk
+	e := NewExcerpts(func(h Hunk) error {
+		got = append(got, h)
+		return nil
+	})
+	e.Most = 1
+	must(t, r.Rewrite(strings.NewReader("/files/e.png\n\n/files/e.png\n/files/e.png"), e))
+	must(t, e.Close())
+	if diff := cmp.Diff([]Hunk{{1, "/files/e.png", asset("e")}, {Line: 3}, {Line: 4}}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

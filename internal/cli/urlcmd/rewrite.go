@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -126,9 +127,14 @@ func (j rewriteJob) contradiction(cmd *cobra.Command, args []string, json bool) 
 	return nil
 }
 
+// garbagePercent is the memory for garbage, in per cent of the used memory.
+const garbagePercent = 40
+
 // rewriteFiles rewrites files, or stdin.
 func rewriteFiles(ctx context.Context, f *command.Factory, cmd *cobra.Command, args []string, job rewriteJob) (err error) {
 	f.Summary = &event.Summary{Command: "rewrite", Rewritten: &event.Rewritten{Kept: event.Counts{}}}
+	// Most of the memory is the index of the map, which has no pointers: collecting garbage is cheap.
+	defer debug.SetGCPercent(debug.SetGCPercent(garbagePercent))
 	redirects, err := openRewriteRedirects(ctx, f, cmd, job)
 	if err != nil {
 		return err
@@ -140,7 +146,7 @@ func rewriteFiles(ctx context.Context, f *command.Factory, cmd *cobra.Command, a
 	}
 	w := &rewriting{Factory: f, job: job}
 	w.session = rewrite.NewSession(r, f.Summary.Rewritten, w)
-	w.session.All, w.session.Excerpts = job.all, !f.Out.JSON()
+	w.session.All, w.session.Excerpts, w.session.Shown = job.all, !f.Out.JSON(), job.changes
 	if job.write {
 		if w.session.Backup, err = newBackup(f, job, rewrite.WrittenFolders(args, job.backupDir != "")); err != nil {
 			return err
@@ -247,7 +253,7 @@ func (w *rewriting) Spot(name string, s rewrite.Spot) {
 			w.Out.Notef("Unchanged: %s:%d: %s %s", ui.Sanitize(name), s.Line, ui.Sanitize(s.URL), keptText[s.Why])
 		}
 	}
-	if s.New != nil {
+	if s.New != nil && w.Out.JSON() {
 		w.Out.Event("change", event.Change{File: name, Line: s.Line, Old: string(s.Old), New: string(s.New), URL: s.URL})
 	}
 }
