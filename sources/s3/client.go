@@ -166,7 +166,9 @@ func (s *Source) currentRegion() string {
 	if r := s.region.Load(); r != nil {
 		return *r
 	}
-	return s.client.Options().Region
+	region := s.client.Options().Region // of a copy of all options
+	s.region.CompareAndSwap(nil, &region)
+	return region
 }
 
 // findRegion returns the region of the bucket from a response that refuses another region. If that
