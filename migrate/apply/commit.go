@@ -173,6 +173,7 @@ func (d *dispatcher) advanced(c commit) error {
 		d.release(c.taken...)
 	} else {
 		d.queue = append(d.queue, c.taken...)
+		d.ahead(c.taken)
 	}
 	for n, o := range c.outcomes {
 		d.report(c.items[n], o)
