@@ -142,7 +142,7 @@ func (s *structure) container(ctx context.Context, category, folder string) (mig
 // each has few items, and the workers make them side by side.
 const foldersAhead = 16
 
-// makeAhead makes the places of items that wait for a worker. Otherwise all workers would wait at the
+// makeAhead makes the places of queued items. Otherwise all workers would wait at the
 // first item of a folder. Its errors are found again when an item is processed.
 func (s *structure) makeAhead(ctx context.Context, items []state.Item) {
 	made := map[state.PlaceKey]bool{}

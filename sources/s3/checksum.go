@@ -1,7 +1,7 @@
 package s3
 
 import (
-	"crypto/sha1" //nolint:gosec // S3 has it; it protects against damage, not against attacks
+	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"
@@ -17,7 +17,7 @@ import (
 // crc64NVME is the polynomial of CRC64NVME, reversed.
 const crc64NVME = 0x9a6c_9329_ac4b_c9b5
 
-// checksums are the algorithms of S3. Of several checksums in an answer, the last one counts, as in
+// checksums are the algorithms of S3. If an answer has several checksums, the last one counts, as in
 // the SDK.
 var checksums = []struct {
 	name, header string
