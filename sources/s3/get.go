@@ -44,9 +44,9 @@ func (s *Source) getObject(ctx context.Context, in *s3.GetObjectInput, where ...
 	return out, failure
 }
 
-// isRefusal reports whether a status may be due to the form of the request.
+// isRefusal reports whether a status may be due to the signature of the request.
 func isRefusal(status int) bool {
-	return status == http.StatusBadRequest || status == http.StatusUnauthorized || status == http.StatusForbidden
+	return status == http.StatusUnauthorized || status == http.StatusForbidden
 }
 
 // A template is a request for content of the SDK, without what differs from object to object.
