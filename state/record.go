@@ -50,6 +50,8 @@ type Outcome struct {
 	// Modified is the modification time, by the service, of the asset of an item that was sent
 	// before or is undone; see Receipt.
 	Modified time.Time
+	// Taken is the tally of the item alone, as it was taken. If it is not given, it is read.
+	Taken Tally
 }
 
 // lacksMetadata reports whether the asset of an item lacks its metadata.
@@ -189,7 +191,7 @@ func (r *recorder) resolve(ctx context.Context, o *Outcome) (asset string, err e
 func (r *recorder) receive(ctx context.Context, o *Outcome) (asset string, err error) {
 	err = r.replaceReceipt(ctx, o)
 	if isTaken(err) {
-		*o = Outcome{Key: o.Key, State: ItemFailed, Class: "permanent",
+		*o = Outcome{Key: o.Key, Taken: o.Taken, State: ItemFailed, Class: "permanent",
 			Error: fmt.Sprintf("the service returned asset %s, but it belongs to another object", o.Receipt.Asset)}
 		return "", nil
 	} else if err != nil {
@@ -294,20 +296,34 @@ func (r *recorder) removePrevious(ctx context.Context, o *Outcome) (known inheri
 	return known, err
 }
 
-// tallyAtOnce is how many items one statement sums up.
-const tallyAtOnce = 500
-
 // tally adds the items of the outcomes to the tallies of their new states; before, they were in
 // flight. No item has two outcomes at once: it is not taken again before the first is recorded.
 func (r *recorder) tally(ctx context.Context, outcomes []Outcome) error {
 	change := recount{}
-	for chunk := range slices.Chunk(outcomes, tallyAtOnce) {
-		args := []any{r.run}
-		for _, o := range chunk {
-			args = append(args, o.Key)
+	var unknown []any
+	for _, o := range outcomes {
+		if o.Taken.Objects == 0 {
+			unknown = append(unknown, o.Key)
+			continue
 		}
+		t := o.Taken
+		t.State = o.State
+		change.add(t, 1)
+	}
+	if err := r.tallyUnknown(ctx, change, unknown); err != nil {
+		return err
+	}
+	return change.write(ctx, r.tx, r.run)
+}
+
+// tallyAtOnce is how many items one statement sums up.
+const tallyAtOnce = 500
+
+// tallyUnknown adds items, by their keys, to the tallies of their states.
+func (r *recorder) tallyUnknown(ctx context.Context, change recount, keys []any) error {
+	for chunk := range slices.Chunk(keys, tallyAtOnce) {
 		rows, err := r.tx.QueryContext(ctx, `SELECT action, reason, state, count(*), sum(size) FROM items
-			WHERE run = ? AND key IN `+List(len(chunk))+` GROUP BY 1, 2, 3`, args...)
+			WHERE run = ? AND key IN `+List(len(chunk))+` GROUP BY 1, 2, 3`, append([]any{r.run}, chunk...)...)
 		if err != nil {
 			return err
 		}
@@ -319,7 +335,7 @@ func (r *recorder) tally(ctx context.Context, outcomes []Outcome) error {
 			change.add(t, 1)
 		}
 	}
-	return change.write(ctx, r.tx, r.run)
+	return nil
 }
 
 // isTaken reports whether the error is a second receipt for one asset.

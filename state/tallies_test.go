@@ -149,8 +149,21 @@ func (h *history) advanceSome() error {
 	for _, key := range h.some(ItemSent) {
 		outcomes = append(outcomes, Outcome{Key: key, State: ItemDone})
 	}
+	for n := range outcomes {
+		if h.random.IntN(2) == 0 {
+			outcomes[n].Taken = h.tallyOf(outcomes[n].Key)
+		}
+	}
 	_, err := h.Advance(h.Context(), h.run.Num, h.pair.ID, outcomes, Next{N: h.random.IntN(9), Time: modified})
 	return err
+}
+
+// tallyOf returns the tally of one item.
+func (h *history) tallyOf(key sources.Key) (t Tally) {
+	h.Helper()
+	must(h, h.r.QueryRowContext(h.Context(), `SELECT action, reason, 1, size FROM items WHERE run = ? AND key = ?`, h.run.Num, key).
+		Scan(&t.Action, &t.Reason, &t.Objects, &t.Bytes))
+	return t
 }
 
 func (h *history) releaseSome() error {

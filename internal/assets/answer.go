@@ -56,7 +56,7 @@ func (c *Client) judge(r *request, resp *http.Response) error {
 	}
 	var content io.Reader = resp.Body
 	if _, headOnly := r.into.(interface{ head(http.Header) }); !headOnly {
-		content = c.withoutEcho(content)
+		content = c.withoutEcho(resp)
 	}
 	body, err := outbound.NewMeter(content, outbound.Untyped).ReadAll()
 	if err != nil {
@@ -87,7 +87,7 @@ type streamed interface {
 }
 
 func (c *Client) readList(r *request, resp *http.Response, list streamed) error {
-	meter := outbound.NewMeter(c.withoutEcho(resp.Body), list.weight())
+	meter := outbound.NewMeter(c.withoutEcho(resp), list.weight())
 	err := list.stream(meter)
 	switch f := list.asFault(); {
 	case meter.Err() != nil:

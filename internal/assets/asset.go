@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 	"time"
 )
@@ -98,6 +99,10 @@ func (w wireAsset) asset() Asset {
 
 // UnmarshalJSON decodes an asset.
 func (a *Asset) UnmarshalJSON(data []byte) error {
+	if plain, ok := readPlain(data); ok && reflect.ValueOf(*a).IsZero() {
+		*a = plain
+		return nil
+	}
 	wire := wireAsset{plainAsset: plainAsset(*a)}
 	err := json.Unmarshal(data, &wire)
 	*a = wire.asset()

@@ -185,6 +185,9 @@ func (c *Client) trace(s *sending) *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
 		s.connected.Store(true)
 		c.delivery.home.learn(got.Conn)
+		if conn, ok := got.Conn.(*bodyConn); ok && s.body.Load() != nil {
+			conn.expectBody()
+		}
 	}}
 }
 

@@ -1,15 +1,12 @@
 package assets
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"assetferry/internal/outbound"
@@ -48,38 +45,6 @@ func NewTransport(config *tls.Config) *http.Transport {
 		WriteBufferSize:        64 << 10,
 		ReadBufferSize:         16 << 10,
 	}
-}
-
-// A bodyDialer makes connections that share the buffers for sending bodies. A transport would
-// allocate one for each request, which is a quarter of the memory of an upload of 20 KiB.
-type bodyDialer struct {
-	net.Dialer
-	buffers sync.Pool
-}
-
-const bodyBuffer = 64 << 10
-
-func (d *bodyDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	conn, err := d.Dialer.DialContext(ctx, network, addr)
-	if err != nil {
-		return nil, err
-	}
-	return &bodyConn{conn, &d.buffers}, nil
-}
-
-type bodyConn struct {
-	net.Conn
-	buffers *sync.Pool
-}
-
-// ReadFrom sends a body. Transports use it for unencrypted connections.
-func (c *bodyConn) ReadFrom(r io.Reader) (int64, error) {
-	buffer, ok := c.buffers.Get().(*[]byte)
-	if !ok {
-		buffer = new(make([]byte, bodyBuffer))
-	}
-	defer c.buffers.Put(buffer)
-	return io.CopyBuffer(struct{ io.Writer }{c.Conn}, r, *buffer)
 }
 
 func transportOf(o Options, base *url.URL) http.RoundTripper {

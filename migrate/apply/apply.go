@@ -183,6 +183,7 @@ func (a *Applier) work(ctx context.Context, s *structure, unconfirmed []state.It
 	draining := retry.WithDrain(ctx, a.Stop)
 	a.uploadSlots = make(uploadSlots, a.Concurrency)
 	var workers sync.WaitGroup
+	d.ahead = func(items []state.Item) { workers.Go(func() { s.makeAhead(draining, items) }) }
 	for range migrate.Workers(a.Concurrency) {
 		workers.Go(func() {
 			for i := range d.work {

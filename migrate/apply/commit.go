@@ -39,6 +39,7 @@ type commit struct {
 
 // add has the outcome of an item written.
 func (d *dispatcher) add(i state.Item, o state.Outcome) {
+	o.Taken = state.Tally{Action: i.Action, Reason: i.Reason, Objects: 1, Bytes: i.Size}
 	d.gathered.outcomes = append(d.gathered.outcomes, o)
 	d.gathered.items = append(d.gathered.items, i)
 }
@@ -173,6 +174,7 @@ func (d *dispatcher) advanced(c commit) error {
 		d.release(c.taken...)
 	} else {
 		d.queue = append(d.queue, c.taken...)
+		d.ahead(c.taken)
 	}
 	for n, o := range c.outcomes {
 		d.report(c.items[n], o)

@@ -22,7 +22,8 @@ type dispatcher struct {
 	*Applier
 	structure *structure
 	work      chan state.Item
-	results   chan result // without a buffer: no worker takes more before its result, which may end the run, is known
+	results   chan result              // without a buffer: no worker takes more before its result, which may end the run, is known
+	ahead     func(taken []state.Item) // makes the places of items in the background
 	confirmed chan []finding
 	committed chan commit
 

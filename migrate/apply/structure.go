@@ -138,6 +138,29 @@ func (s *structure) container(ctx context.Context, category, folder string) (mig
 	return c, err
 }
 
+// foldersAhead is the maximum number of places that makeAhead makes at a time. If items have more,
+// each has few items, and the workers make them side by side.
+const foldersAhead = 16
+
+// makeAhead makes the places of queued items. Otherwise all workers would wait at the
+// first item of a folder. Its errors are found again when an item is processed.
+func (s *structure) makeAhead(ctx context.Context, items []state.Item) {
+	made := map[state.PlaceKey]bool{}
+	for _, i := range items {
+		place := state.PlaceKey{Category: i.Category, Path: i.Folder}
+		if i.Action != state.Create || i.Folder == "" || made[place] {
+			continue
+		}
+		if len(made) == foldersAhead {
+			return
+		}
+		made[place] = true
+		if _, err := s.container(ctx, i.Category, i.Folder); err != nil {
+			return
+		}
+	}
+}
+
 // share makes other sources list a place before they write to it: their plans may be newer than
 // ours.
 func (s *structure) share(ctx context.Context, p state.PlaceKey) error {

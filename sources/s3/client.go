@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -70,12 +71,11 @@ func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	answer, err := g.next.RoundTrip(r)
-	query := r.URL.Query()
 	switch {
 	case err != nil:
 		return nil, err
-	case answer.StatusCode < 300 && r.Method == http.MethodGet && query.Get("x-id") == "GetObject": // content, of any length
-	case answer.StatusCode < 300 && query.Has("list-type"):
+	case answer.StatusCode < 300 && r.Method == http.MethodGet && strings.HasSuffix(r.URL.RawQuery, contentQuery): // content, of any length
+	case answer.StatusCode < 300 && r.URL.Query().Has("list-type"):
 		answer.Body = bounded(answer.Body, largestPage+1) // readPage refuses longer pages
 	default:
 		answer.Body = bounded(answer.Body, largestAnswer)
@@ -166,7 +166,9 @@ func (s *Source) currentRegion() string {
 	if r := s.region.Load(); r != nil {
 		return *r
 	}
-	return s.client.Options().Region
+	region := s.client.Options().Region // of a copy of all options
+	s.region.CompareAndSwap(nil, &region)
+	return region
 }
 
 // findRegion returns the region of the bucket from a response that refuses another region. If that

@@ -27,7 +27,7 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 	var err error
 	r.Reader, err = remote.Open(ctx, remote.Content{
 		Size: o.Size, Connect: r.connect, TooLong: r.tooLong, Fail: r.fail,
-		EndCounts: true, // the SDK compares checksums at the end
+		EndCounts: true, // checksums are compared at the end
 	}, offset)
 	if err != nil {
 		return nil, s.fail(ctx, "open", o.Key, err)
@@ -89,7 +89,7 @@ func (r *reader) get(ctx context.Context, from int64) (*s3.GetObjectOutput, erro
 	}
 	var out *s3.GetObjectOutput
 	err := s.call(ctx, func(where ...func(*s3.Options)) (err error) {
-		out, err = s.client.GetObject(ctx, in, where...)
+		out, err = s.getObject(ctx, in, where...)
 		return err
 	})
 	return out, err

@@ -4,7 +4,8 @@
 // Requests name the listed ETag, so the listed version is read. An ETag is an opaque version tag,
 // not a checksum. Objects of one size and ETag that were not stored in parts are identical; objects
 // with different ETags may be identical, too. The SDK retries requests, and the reader here resumes
-// interrupted bodies. There are no other retries.
+// interrupted bodies. There are no other retries. The first attempt of a request for content does not
+// pass through the SDK; see get.go.
 package s3
 
 import (
@@ -54,7 +55,8 @@ type Source struct {
 	tags        bool
 	close       func()
 
-	region atomic.Pointer[string] // the detected region
+	region   atomic.Pointer[string]   // the region to try first
+	template atomic.Pointer[template] // of requests for content
 }
 
 // New returns the source of a URL. It makes no request.
