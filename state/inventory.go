@@ -78,10 +78,11 @@ func (s *Store) EntriesAt(ctx context.Context, scope Scope, slots []int64) ([]En
 // of these objects, counted once for each such asset.
 type ComparisonCost struct{ Objects, Bytes int64 }
 
-// ComparisonCost returns what it costs to compare the new objects of a run with its inventory.
+// ComparisonCost returns what it costs to compare the new objects of a run with its inventory. Without
+// the index hint SQLite would read the whole inventory for each object.
 func (s *Store) ComparisonCost(ctx context.Context, run int64) (c ComparisonCost, err error) {
 	err = s.r.row(ctx, "count equal names", `SELECT count(DISTINCT i.key), coalesce(sum(i.size), 0)
-		FROM items i CROSS JOIN inventory v ON v.scope = ?2 AND v.slot = i.slot AND v.size = i.size
+		FROM items i CROSS JOIN inventory v INDEXED BY inventory_slot ON v.scope = ?2 AND v.slot = i.slot AND v.size = i.size
 		WHERE i.run = ?1 AND i.action = 'create' AND i.state IN ('planned', 'retries_exhausted')`, run, RunScope(run)).Scan(&c.Objects, &c.Bytes)
 	return c, err
 }

@@ -24,6 +24,7 @@ type bucket struct {
 	library
 	latency     time.Duration // before each answer
 	lists, gets atomic.Int64
+	sent        atomic.Int64 // bytes of objects
 	first       moment
 }
 
@@ -102,7 +103,7 @@ func (b *bucket) get(w http.ResponseWriter, r *http.Request, key string) {
 	w.Header().Set("ETag", `"`+b.tag(n)+`"`)
 	w.Header().Set("Last-Modified", "Fri, 02 Jan 2026 03:04:05 GMT")
 	w.WriteHeader(status)
-	_ = b.writeContent(w, n, from) // the client reports the error
+	_ = b.writeContent(countingWriter{w, &b.sent}, n, from) // the client reports the error
 }
 
 // A moment is the time of the first occurrence of an event.

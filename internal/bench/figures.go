@@ -22,6 +22,7 @@ var figures = []figure{
 	{"plan", (*bench).plan},
 	{"unchanged sync, 2,000 folders", func(b *bench) ([]row, error) { return b.quietSync(2000) }},
 	{"unchanged sync, one folder", func(b *bench) ([]row, error) { return b.quietSync(1) }},
+	{"first contact", (*bench).firstContact},
 	{"flat memory", (*bench).flatMemory},
 	{"resume", (*bench).resume},
 	{"large asset", (*bench).largeAsset},
@@ -193,6 +194,48 @@ func (w *world) driftShare(without usage, order string) (row, error) {
 		measured: fmt.Sprintf("%s, %s CPU, %d requests at the destination", seconds(u.Wall), seconds(u.CPU), compared),
 		must:     "1.5 x the time, 2,100 requests, 150 MB", ok: u.Wall <= without.Wall*3/2 && compared <= 2100 && u.RSS <= 150e6, took: u,
 	}, err
+}
+
+// firstContact measures a plan whose objects all have an asset of the same name and size: with
+// checksums of the source, without, and with other contents.
+func (b *bench) firstContact() (rows []row, err error) {
+	const large = 16 << 20
+	const enough = large / 2 // the rest fits into the buffers of a connection on this machine
+	for _, c := range []struct {
+		library
+		what string
+		says string
+		read int64 // maximum bytes from the source for each object
+		sent int64 // and from the destination
+	}{
+		{library{objects: 10_000 / b.scale, folders: 1, size: small, checksums: true}, "tags are checksums", "matched to existing assets", 0, small},
+		{library{objects: 10_000 / b.scale, folders: 1, size: small}, "tags are no checksums", "matched to existing assets", small, small},
+		{library{objects: max(1, 200/b.scale), folders: 1, size: large}, "other contents", "in conflict", enough, enough},
+	} {
+		err := b.within(c.library, 0, func(w *world) error {
+			w.service.remember()
+			w.service.rememberFolder()
+			w.service.altered.Store(c.says == "in conflict")
+			u, output, err := w.assetferry("plan", w.source()...)
+			if bytes.Contains(output, []byte(c.says)) {
+				err = nil // conflicts are an error
+			} else if err == nil {
+				err = fmt.Errorf("the output lacks %q: %s", c.says, output)
+			}
+			n := int64(c.objects)
+			rows = append(rows, row{
+				figure: fmt.Sprintf("first contact, %d equal names, %d KiB each, %s", n, c.size/kib, c.what),
+				measured: fmt.Sprintf("%s, %s CPU, %d requests and %s from the source, %d and %s from the destination", seconds(u.Wall), seconds(u.CPU),
+					w.bucket.gets.Load(), megabytes(w.bucket.sent.Load()), w.service.requests.Load(), megabytes(w.service.sent.Load())),
+				must: "150 MB", ok: u.RSS <= 150e6 && w.bucket.sent.Load() <= n*c.read && w.service.sent.Load() <= n*c.sent, took: u,
+			})
+			return err
+		})
+		if err != nil {
+			return rows, err
+		}
+	}
+	return rows, nil
 }
 
 // flatMemory compares the peak memory of a plan and of an unchanged sync at three sizes.

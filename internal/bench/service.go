@@ -26,7 +26,9 @@ type service struct {
 	uploads, requests atomic.Int64
 	first, upload     moment
 	held              atomic.Pointer[hold]
-	unordered         atomic.Bool // lists have no order
+	unordered         atomic.Bool  // lists have no order
+	altered           atomic.Bool  // assets have other contents than the objects
+	sent              atomic.Int64 // bytes of assets
 
 	mu      sync.Mutex
 	folders []folder // the ID is the index plus one
@@ -242,7 +244,10 @@ func (s *service) one(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Length", strconv.FormatInt(s.size, 10))
-	_ = s.writeContent(w, int(n), 0) // the client reports the error
+	if s.altered.Load() {
+		n++ // shows in the first bytes
+	}
+	_ = s.writeContent(countingWriter{w, &s.sent}, int(n), 0) // the client reports the error
 }
 
 func (s *service) makeFolder(w http.ResponseWriter, r *http.Request) {
@@ -293,6 +298,13 @@ func (s *service) remember() {
 	for n := range s.objects {
 		s.inside[s.folderID(n)] = append(s.inside[s.folderID(n)], asset{n, s.known})
 	}
+}
+
+// rememberFolder adds the folder of all assets of remember, if there is only one.
+func (s *service) rememberFolder() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.folders = append(s.folders, folder{ID: s.folderID(0), Name: path.Dir(s.key(0)), CategoryID: theCategory})
 }
 
 // check returns an error unless exactly the wanted number of objects was uploaded, each once.
