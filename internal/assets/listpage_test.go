@@ -86,3 +86,22 @@ func TestListPageFull(t *testing.T) {
 		}
 	}
 }
+
+// TestListPageDoesNotDecodeOthers verifies that assets which are not wanted take no memory of their
+// own: a lookup in a large folder passes over a million of them.
+func TestListPageDoesNotDecodeOthers(t *testing.T) {
+	items := make([]string, 500)
+	for n := range items {
+		items[n] = fmt.Sprintf(`{"id":"asset-%d","name":"photo-%d","tags":["a","b"],"metadata":{"customAttributes":{"x":1}}}`, n, n)
+	}
+	c := newClient(t, Options{BaseURL: "http://localhost", Transport: &parrot{200, nil, `{"items":[` + strings.Join(items, ",") + `],"totalCount":500}`}})
+	allocations := testing.AllocsPerRun(20, func() {
+		got, err := c.ListPage(t.Context(), ListOptions{CategoryID: "c", PageSize: 500}, 0, func([]byte) bool { return false })
+		if err != nil || got.Items != 500 || len(got.Assets) != 0 {
+			t.Errorf("got %+v and %v", got, err)
+		}
+	})
+	if allocations > 450 {
+		t.Errorf("%.0f allocations for a page of 500 assets", allocations)
+	}
+}

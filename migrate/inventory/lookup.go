@@ -58,9 +58,10 @@ func (l *lookup) request(ctx context.Context, f func() error) error {
 
 // readPages reads the places with several of the assets, and returns the receipts of the assets that
 // it did not find.
-func (l *lookup) readPages(ctx context.Context, receipts []state.Receipt) (left []state.Receipt, err error) {
-	places := map[state.Container][]state.Receipt{}
-	for _, r := range receipts {
+func (l *lookup) readPages(ctx context.Context, receipts []state.Receipt) (left []*state.Receipt, err error) {
+	places := map[state.Container][]*state.Receipt{} // they are large
+	for n := range receipts {
+		r := &receipts[n]
 		c := state.Container{Category: r.Category, Folder: r.Folder}
 		places[c] = append(places[c], r)
 	}
@@ -88,7 +89,7 @@ func (l *lookup) readPages(ctx context.Context, receipts []state.Receipt) (left 
 }
 
 // askForAll requests each asset.
-func (l *lookup) askForAll(ctx context.Context, receipts []state.Receipt) error {
+func (l *lookup) askForAll(ctx context.Context, receipts []*state.Receipt) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(cap(l.slots))
 	for _, r := range receipts {
@@ -99,7 +100,7 @@ func (l *lookup) askForAll(ctx context.Context, receipts []state.Receipt) error 
 			}
 			l.mu.Lock()
 			defer l.mu.Unlock()
-			return l.found(r, status)
+			return l.found(*r, status)
 		})
 	}
 	return g.Wait()

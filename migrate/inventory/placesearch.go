@@ -30,7 +30,7 @@ const minHits = 2
 type placeSearch struct {
 	*lookup
 	options assets.ListOptions
-	wanted  []state.Receipt
+	wanted  []*state.Receipt
 	byID    map[string]int // positions in wanted
 
 	// Of the listing, by its first page.
@@ -43,7 +43,7 @@ type placeSearch struct {
 	refused bool   // the service refused a page, so the assets that are left are requested one by one
 }
 
-func newPlaceSearch(l *lookup, c state.Container, wanted []state.Receipt) *placeSearch {
+func newPlaceSearch(l *lookup, c state.Container, wanted []*state.Receipt) *placeSearch {
 	s := &placeSearch{lookup: l, options: optionsFor(c), wanted: wanted, byID: make(map[string]int, len(wanted)), seen: make([]bool, len(wanted))}
 	s.options.PageSize = listedAtOnce
 	for n, r := range wanted {
@@ -165,7 +165,7 @@ func (s *placeSearch) page(ctx context.Context, offset int) (got assets.ListPage
 		}
 		s.seen[n] = true
 		s.left--
-		if err := s.found(s.wanted[n], AssetStatus{Asset: a, There: true}); err != nil {
+		if err := s.found(*s.wanted[n], AssetStatus{Asset: a, There: true}); err != nil {
 			return got, err
 		}
 	}

@@ -70,7 +70,7 @@ func (d *drift) do(ctx context.Context) error {
 
 // driftFrom compares at most a number of assets with their receipts, after a key.
 func (d *drift) driftFrom(ctx context.Context, after sources.Key, most int) (n int, last sources.Key, err error) {
-	var batch []state.Receipt
+	batch := make([]state.Receipt, 0, min(most, driftBatch))
 	for r, err := range d.State.Receipts(ctx, d.run.Pair.ID, after) {
 		if err != nil {
 			return n, last, err
