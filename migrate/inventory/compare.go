@@ -41,7 +41,7 @@ func (e *ObjectError) Error() string { return e.Err.Error() }
 
 func (e *ObjectError) Unwrap() error { return e.Err }
 
-// Compare returns the SHA-256 checksum of two equal contents, and nil if they differ. It reads no
+// Compare returns the SHA-256 checksum of two contents that are identical, and nil if they differ. It reads no
 // more than is necessary. It fails with an [ObjectError] if the object cannot be read, and with a
 // [LengthError] if the asset does not have its size.
 func (c Contents) Compare(ctx context.Context) (checksum []byte, err error) {

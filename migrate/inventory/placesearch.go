@@ -33,7 +33,7 @@ type placeSearch struct {
 	wanted  []*state.Receipt
 	byID    map[string]int // positions in wanted
 
-	// Of the listing, by its first page.
+	// The listing, by its first page.
 	total  int
 	length int   // of a page
 	hits   []int // wanted assets by page; -1 before it was read

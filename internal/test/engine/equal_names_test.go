@@ -22,7 +22,7 @@ func (w *costWitness) Comparing(objects, fromSource, fromDestination int64) {
 }
 
 // TestChecksumsOfSourceSaveReading verifies that an object whose version tag is the MD5 checksum of
-// the asset in its place is not read, that a tag which does not match proves nothing, and that the
+// the asset in its place is not read, that a tag which does not match is no evidence, and that the
 // plan reports its cost first.
 func TestChecksumsOfSourceSaveReading(t *testing.T) {
 	encrypted := func(content string) string { return sumTag("key " + content) }
