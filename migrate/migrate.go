@@ -50,6 +50,7 @@ type Reader interface {
 	Folder(ctx context.Context, id string, depth int) (assets.Folder, error)
 	Asset(ctx context.Context, id string) (assets.Asset, error)
 	List(ctx context.Context, o assets.ListOptions) iter.Seq2[assets.Asset, error]
+	ListPage(ctx context.Context, o assets.ListOptions, offset int, wanted func(id []byte) bool) (assets.ListPage, error)
 	Download(ctx context.Context, url string, offset int64) (io.ReadCloser, int64, error)
 	NamesTaken(ctx context.Context, in assets.Target, names ...string) ([]string, error)
 	Limits(ctx context.Context) (assets.Limits, error)
@@ -115,6 +116,9 @@ type Observer interface {
 	// AwaitingOtherSources reports that a plan waits until a time for unconfirmed assets of another
 	// source of the destination.
 	AwaitingOtherSources(others int64, until time.Time)
+	// Comparing reports, before a plan compares objects with existing assets of the same name and
+	// size, how many they are and how many bytes it reads at most from the source and the destination.
+	Comparing(objects, fromSource, fromDestination int64)
 }
 
 // Silent is an Observer that keeps quiet.
@@ -146,6 +150,9 @@ func (Silent) AwaitingConfirmation(int, string, time.Time) {}
 
 // AwaitingOtherSources does nothing.
 func (Silent) AwaitingOtherSources(int64, time.Time) {}
+
+// Comparing does nothing.
+func (Silent) Comparing(int64, int64, int64) {}
 
 // Deps are the dependencies of every part of the engine.
 type Deps struct {

@@ -74,6 +74,19 @@ func (s *Store) EntriesAt(ctx context.Context, scope Scope, slots []int64) ([]En
 		WHERE scope = ? AND slot IN (SELECT value FROM json_each(?)) ORDER BY slot, asset`, scope, string(these))
 }
 
+// A ComparisonCost is how many objects have an asset of the same size in their place, and the bytes
+// of these objects, counted once for each such asset.
+type ComparisonCost struct{ Objects, Bytes int64 }
+
+// ComparisonCost returns what it costs to compare the new objects of a run with its inventory. Without
+// the index hint SQLite would read the whole inventory for each object.
+func (s *Store) ComparisonCost(ctx context.Context, run int64) (c ComparisonCost, err error) {
+	err = s.r.row(ctx, "count equal names", `SELECT count(DISTINCT i.key), coalesce(sum(i.size), 0)
+		FROM items i CROSS JOIN inventory v INDEXED BY inventory_slot ON v.scope = ?2 AND v.slot = i.slot AND v.size = i.size
+		WHERE i.run = ?1 AND i.action = 'create' AND i.state IN ('planned', 'retries_exhausted')`, run, RunScope(run)).Scan(&c.Objects, &c.Bytes)
+	return c, err
+}
+
 // A Container directly holds assets: a folder, or a category if Folder is empty.
 type Container struct{ Category, Folder string }
 

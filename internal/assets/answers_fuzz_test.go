@@ -108,6 +108,10 @@ func everyCall(ctx context.Context, c *Client, p *parrot) iter.Seq2[string, erro
 		{"workspaces", func() error { _, err := c.Workspaces(ctx); return err }},
 		{"categories", func() error { return last(c.Categories(ctx)) }},
 		{"list", func() error { return last(c.List(ctx, ListOptions{FolderID: "x"})) }},
+		{"list a page", func() error {
+			_, err := c.ListPage(ctx, ListOptions{FolderID: "x"}, 0, func([]byte) bool { return true })
+			return err
+		}},
 		{"create category", func() error {
 			id, err := c.CreateCategory(ctx, NewCategory{Name: "n", Extensions: []string{"jpg"}})
 			return named(id, err)

@@ -78,3 +78,26 @@ func BenchmarkList(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkListPage reads a page of which few assets are wanted.
+func BenchmarkListPage(b *testing.B) {
+	var page bytes.Buffer
+	page.WriteString(`{"items":[`)
+	for n := range 500 {
+		if n > 0 {
+			page.WriteByte(',')
+		}
+		fmt.Fprintf(&page, `{"id":"asset-%d","name":"photo-%d","extension":"jpg","size":20480,"mimeType":"image/jpeg","categoryId":"c","uploadedAt":"2024-05-01T12:00:00Z",`+
+			`"lastModifiedAt":"2024-05-01T12:00:00Z","tags":[],"url":"https://cdn.example/w/assets/asset-%d/file","imageUrls":{},"metadata":{"metadataProcessingStatus":"success"}}`, n, n, n)
+	}
+	page.WriteString(`],"totalCount":500,"offset":0,"limit":500}`)
+	c := newClient(b, Options{BaseURL: "http://localhost", Transport: &parrot{200, nil, page.String()}})
+	b.SetBytes(int64(page.Len()))
+	b.ReportAllocs()
+	for b.Loop() {
+		got, err := c.ListPage(b.Context(), ListOptions{CategoryID: "c", PageSize: 500}, 0, func(id []byte) bool { return id[len(id)-1] == '7' && id[len(id)-2] == '7' })
+		if err != nil || len(got.Assets) != 5 {
+			b.Fatal(len(got.Assets), err)
+		}
+	}
+}

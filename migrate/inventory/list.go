@@ -18,10 +18,8 @@ import (
 // is empty. It misses no asset that stays, whatever users add and remove meanwhile: a missed asset
 // would be uploaded again.
 func List(ctx context.Context, r migrate.Reader, c state.Container) iter.Seq2[assets.Asset, error] {
-	o := assets.ListOptions{CategoryID: c.Category, SortBy: assets.ByUploadedAt, Order: assets.Ascending, Overlap: true}
-	if c.Folder != "" {
-		o.CategoryID, o.FolderID = "", c.Folder
-	}
+	o := optionsFor(c)
+	o.Overlap = true
 	return func(yield func(assets.Asset, error) bool) {
 		for a, err := range r.List(ctx, o) {
 			if errors.Is(err, fs.ErrNotExist) || !yield(a, err) {
@@ -29,6 +27,15 @@ func List(ctx context.Context, r migrate.Reader, c state.Container) iter.Seq2[as
 			}
 		}
 	}
+}
+
+// optionsFor returns the options for a list of the assets directly in a container, the oldest first.
+func optionsFor(c state.Container) assets.ListOptions {
+	o := assets.ListOptions{CategoryID: c.Category, SortBy: assets.ByUploadedAt, Order: assets.Ascending}
+	if c.Folder != "" {
+		o.CategoryID, o.FolderID = "", c.Folder
+	}
+	return o
 }
 
 // EntryOf returns an asset as an entry of the inventory, with the slot of its place (see

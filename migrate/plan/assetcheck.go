@@ -239,29 +239,37 @@ func (p *planning) keepDeleted(ctx context.Context, i state.Item) error {
 
 // condition returns the condition of an asset, as far as the planned action depends on it.
 func (p *planning) condition(ctx context.Context, action state.Action, r state.Receipt, a inventory.AssetStatus) (migrate.Condition, error) {
-	left := collect.LastChangeByUs(r, a.Asset)
-	switch {
-	case !a.There:
-		return migrate.ConditionDeleted, nil
-	case a.CategoryID != r.Category || a.FolderID != r.Folder, norm.NFC.String(a.Name) != norm.NFC.String(r.Name), a.Extension != r.Extension:
-		return migrate.ConditionMoved, nil
-	case a.Size != r.Size:
-		return migrate.ConditionEdited, nil
-	case action == state.Trash && collect.ChangedLater(r, a.Asset): // trashing would lose the change, whatever it is
-		return migrate.ConditionEdited, nil
-	}
-	if action == state.Trash {
+	c := listedCondition(action, r, a)
+	if action == state.Trash && (c == migrate.ConditionUnchanged || c == migrate.ConditionUnknown) {
 		if foreign, err := p.HasForeignMetadata(ctx, p.run.Pair, r, a.Asset); foreign || err != nil {
 			return migrate.ConditionEdited, err
 		}
 	}
-	switch {
-	case a.LastModifiedAt.IsZero(), left.IsZero() && action == state.Unchanged: // requests for all assets of an older version would take too long
-		return migrate.ConditionUnchanged, nil
-	case !left.IsZero() && !a.LastModifiedAt.After(left.Add(collect.TimeTolerance)):
-		return migrate.ConditionUnchanged, nil
+	if c == migrate.ConditionUnknown {
+		return p.ConditionOf(ctx, r, a.Asset)
 	}
-	return p.ConditionOf(ctx, r, a.Asset)
+	return c, nil
+}
+
+// listedCondition returns the condition of an asset by its fields alone, or unknown if it was changed
+// after our last change, and only its revisions show whether its content was.
+func listedCondition(action state.Action, r state.Receipt, a inventory.AssetStatus) migrate.Condition {
+	left := collect.LastChangeByUs(r, a.Asset)
+	switch {
+	case !a.There:
+		return migrate.ConditionDeleted
+	case a.CategoryID != r.Category || a.FolderID != r.Folder, norm.NFC.String(a.Name) != norm.NFC.String(r.Name), a.Extension != r.Extension:
+		return migrate.ConditionMoved
+	case a.Size != r.Size:
+		return migrate.ConditionEdited
+	case action == state.Trash && collect.ChangedLater(r, a.Asset): // trashing would lose the change, whatever it is
+		return migrate.ConditionEdited
+	case a.LastModifiedAt.IsZero(), left.IsZero() && action == state.Unchanged: // requests for all assets of an older version would take too long
+		return migrate.ConditionUnchanged
+	case !left.IsZero() && !a.LastModifiedAt.After(left.Add(collect.TimeTolerance)):
+		return migrate.ConditionUnchanged
+	}
+	return migrate.ConditionUnknown
 }
 
 // compareMetadata decides again about an asset whose metadata would be updated, if people changed

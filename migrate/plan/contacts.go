@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -9,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +19,7 @@ import (
 	"assetferry/internal/retry"
 	"assetferry/migrate"
 	"assetferry/migrate/inventory"
+	"assetferry/migrate/plan/identical"
 	"assetferry/state"
 )
 
@@ -209,43 +210,125 @@ func (c *existingAssets) stageOthers(ctx context.Context, place migrate.Place, p
 // meetAll decides again about every object whose place is taken. First each object is matched to an
 // identical asset. A remaining asset in a place that belongs to no object is another user's.
 func (c *existingAssets) meetAll(ctx context.Context) error {
-	c.Watch.Phase(migrate.PhaseCompare, -1, -1)
-	if err := c.everyPage(ctx, c.findEqual); err != nil || !c.others {
+	if err := c.reportCost(ctx); err != nil {
+		return err
+	}
+	if err := c.findEqual(ctx); err != nil || !c.others {
 		return err
 	}
 	return c.everyPage(ctx, c.meetOthers)
 }
 
-// findEqual decides about objects with an identical asset in their places. It compares several
-// contents at once, and then decides in order.
-func (c *existingAssets) findEqual(ctx context.Context, page []state.Item) error {
-	places, err := c.inTheirPlaces(ctx, page)
+// reportCost reports how much will be read at most.
+func (c *existingAssets) reportCost(ctx context.Context) error {
+	if c.Rules.KeepsDuplicates() {
+		c.Watch.Phase(migrate.PhaseCompare, -1, -1)
+		return nil
+	}
+	cost, err := c.State.ComparisonCost(ctx, c.run.Num)
 	if err != nil {
 		return err
 	}
-	known := make([]comparisons, len(page))
-	g, parallel := errgroup.WithContext(ctx)
-	g.SetLimit(c.Concurrency)
-	for n, i := range page {
-		if len(places[n]) == 0 {
-			continue
+	c.Watch.Phase(migrate.PhaseCompare, cost.Objects, -1)
+	if cost.Objects == 0 {
+		return nil
+	}
+	assets := cost.Bytes
+	if c.Rules.OnExisting == "adopt" {
+		assets = 0
+	}
+	c.Watch.Comparing(cost.Objects, cost.Bytes, assets)
+	return nil
+}
+
+// pagesAhead is how many pages of objects are compared before the decisions about them, so that no
+// worker waits for the last comparisons of a page.
+const pagesAhead = 2
+
+// findEqual decides about objects with an identical asset in their places. It compares several
+// contents at once, and decides in order.
+func (c *existingAssets) findEqual(ctx context.Context) error {
+	ahead := make(chan *comparedPage, pagesAhead)
+	claimed := maps.Clone(c.claimed) // the decisions add to it
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		defer close(ahead)
+		return c.compareAhead(ctx, claimed, ahead)
+	})
+	g.Go(func() error {
+		for p := range ahead {
+			if err := c.decideEqual(ctx, p); err != nil {
+				return err
+			}
 		}
-		known[n] = comparisons{}
-		g.Go(func() error {
-			_, err := c.look(parallel, i, places[n], known[n])
-			c.Watch.Progress(1, i.Size)
-			return err
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return err
-	}
-	for n, i := range page {
-		found, err := c.look(ctx, i, c.unclaimed(places[n]), known[n])
+		return c.flush(ctx)
+	})
+	return g.Wait()
+}
+
+// A comparedPage contains objects, the assets in their places, and the results of comparing them.
+type comparedPage struct {
+	items   []state.Item
+	places  [][]state.Entry
+	known   []comparisons
+	errs    []error
+	pending sync.WaitGroup // comparisons that have not ended
+}
+
+// compareAhead compares the objects of the run with the assets in their places, a page at a time.
+func (c *existingAssets) compareAhead(ctx context.Context, claimed claimedAssets, ahead chan<- *comparedPage) error {
+	ctx, cancel := context.WithCancel(ctx)
+	workers, ctx := errgroup.WithContext(ctx)
+	workers.SetLimit(c.Concurrency)
+	defer func() {
+		cancel()
+		_ = workers.Wait()
+	}()
+	beside := &placeComparer{c.planning, claimed}
+	for page, err := range migrate.Pages(c.State.Items(ctx, c.run.Num), migrate.PageSize) {
 		if err != nil {
 			return err
 		}
-		for id, compared := range known[n] {
+		p := &comparedPage{items: slices.Clone(page), known: make([]comparisons, len(page)), errs: make([]error, len(page))}
+		if p.places, err = beside.inTheirPlaces(ctx, p.items); err != nil {
+			return err
+		}
+		for n, i := range p.items {
+			if len(p.places[n]) == 0 {
+				continue
+			}
+			p.known[n] = comparisons{}
+			p.pending.Add(1)
+			workers.Go(func() error {
+				defer p.pending.Done()
+				_, p.errs[n] = beside.look(ctx, i, p.places[n], p.known[n])
+				if slices.ContainsFunc(p.places[n], func(e state.Entry) bool { return e.Size == i.Size }) {
+					c.Watch.Progress(1, i.Size)
+				}
+				return p.errs[n]
+			})
+		}
+		select {
+		case ahead <- p:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return workers.Wait()
+}
+
+// decideEqual decides about the objects of a page that are identical to an asset.
+func (c *existingAssets) decideEqual(ctx context.Context, p *comparedPage) error {
+	p.pending.Wait()
+	for n, i := range p.items {
+		if p.errs[n] != nil {
+			return p.errs[n]
+		}
+		found, err := c.look(ctx, i, c.unclaimed(p.places[n]), p.known[n])
+		if err != nil {
+			return err
+		}
+		for id, compared := range p.known[n] {
 			if compared.existing == migrate.ExistingNothing {
 				c.vanished[id] = true
 			}
@@ -385,39 +468,52 @@ func nameDistance(e state.Entry, name string) int {
 	return 2
 }
 
-// compare reads an object and an asset.
+// compare compares an object and an asset. It reads their contents as far as necessary.
 func (n *placeComparer) compare(ctx context.Context, i state.Item, e state.Entry) (c comparison, err error) {
 	other := comparison{existing: migrate.ExistingOther}
 	if e.Size != i.Size || n.Rules.KeepsDuplicates() {
 		return other, nil
 	}
-	mine, err := inventory.ChecksumOfObject(ctx, n.Source, i.Object)
-	equal := comparison{migrate.ExistingEqual, mine}
+	checksum, err := n.commonChecksum(ctx, i, e)
+	_, unreadable := errors.AsType[*inventory.ObjectError](err)
 	switch {
+	case err == nil && checksum != nil:
+		return comparison{migrate.ExistingEqual, checksum}, nil
+	case err == nil:
+		return other, nil
 	case ctx.Err() != nil:
 		return c, context.Cause(ctx)
-	case err != nil:
+	case unreadable:
 		// The upload reports the error; the object counts as different.
 		n.Log.Debug("cannot compare with the destination", "key", i.Key, "error", err)
 		return other, nil
-	}
-	if n.Rules.OnExisting == "adopt" {
-		return equal, nil // the user has said so; verify --content checks it
-	}
-	if e.Mark == migrate.Provenance(n.run.Pair.Source, i.Key, mine, e.Asset) {
-		return equal, nil // its metadata contains the checksum of this content
-	}
-	theirs, err := inventory.ChecksumOfWhole(ctx, n.Dest, e.Asset, e.URL, e.Size)
-	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return comparison{existing: migrate.ExistingNothing}, nil // deleted since it was listed
 	case migrate.HasClass(err, retry.Permanent): // concerns only this asset, which does not count as identical
 		n.Log.Warn("cannot compare with the destination", "key", i.Key, "asset", e.Asset, "error", err)
 		return other, nil
-	case err != nil:
-		return c, err
-	case !bytes.Equal(mine, theirs):
-		return other, nil
 	}
-	return equal, nil
+	return c, err
+}
+
+// commonChecksum returns the checksum of an object and an asset with the same content, or nil if
+// they differ.
+func (n *placeComparer) commonChecksum(ctx context.Context, i state.Item, e state.Entry) ([]byte, error) {
+	mayBeMarked := migrate.MayBeProvenance(e.Mark, n.run.Pair.Source, i.Key, e.Asset)
+	if n.Rules.OnExisting == "adopt" || mayBeMarked {
+		checksum, err := inventory.ChecksumOfObject(ctx, n.Source, i.Object)
+		switch {
+		case err != nil:
+			return nil, &inventory.ObjectError{Err: err}
+		case n.Rules.OnExisting == "adopt": // the user has said so; verify --content checks it
+			return checksum, nil
+		case e.Mark == migrate.Provenance(n.run.Pair.Source, i.Key, checksum, e.Asset): // its metadata contains the checksum of this content
+			return checksum, nil
+		}
+	}
+	contents := inventory.Contents{Source: n.Source, Object: i.Object, Dest: n.Dest, Asset: e}
+	if identical.IsChecksum(n.Source, i.VersionTag) {
+		contents.MD5 = strings.ToLower(i.VersionTag)
+	}
+	return contents.Compare(ctx)
 }

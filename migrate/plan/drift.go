@@ -1,9 +1,13 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"assetferry/migrate"
 	"assetferry/migrate/inventory"
@@ -66,48 +70,83 @@ func (d *drift) do(ctx context.Context) error {
 
 // driftFrom compares at most a number of assets with their receipts, after a key.
 func (d *drift) driftFrom(ctx context.Context, after sources.Key, most int) (n int, last sources.Key, err error) {
-	var page []state.Receipt
+	batch := make([]state.Receipt, 0, min(most, driftBatch))
 	for r, err := range d.State.Receipts(ctx, d.run.Pair.ID, after) {
 		if err != nil {
 			return n, last, err
 		}
-		page, last = append(page, r), r.Key
+		batch, last = append(batch, r), r.Key
 		if n++; n == most {
 			break
 		}
-		if len(page) == assetCheckPage {
-			if err := d.driftPage(ctx, page); err != nil {
+		if len(batch) == driftBatch {
+			if err := d.driftOf(ctx, batch); err != nil {
 				return n, last, err
 			}
-			page = page[:0]
+			batch = batch[:0]
 		}
 	}
-	return n, last, d.driftPage(ctx, page)
+	return n, last, d.driftOf(ctx, batch)
 }
 
-func (d *drift) driftPage(ctx context.Context, page []state.Receipt) error {
-	seen, err := inventory.LookUp(ctx, d.Dest, page, d.Concurrency)
+// driftBatch is how many assets are compared at once. The more there are, the fewer pages of
+// listings show them. It bounds the memory of their receipts.
+const driftBatch = 40_000
+
+// driftOf compares assets with their receipts. It decides about those that changed in the order of
+// their keys.
+func (d *drift) driftOf(ctx context.Context, batch []state.Receipt) error {
+	var changed []changedAsset
+	err := inventory.EachStatus(ctx, d.Dest, batch, d.Concurrency, func(r state.Receipt, asset inventory.AssetStatus) error {
+		d.Watch.Progress(1, 0)
+		if asset.UnknownErr != nil { // another run may report
+			return nil
+		}
+		if c := listedCondition(state.Unchanged, r, asset); c != migrate.ConditionUnchanged {
+			changed = append(changed, changedAsset{r, asset, c})
+		}
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	for _, r := range page {
-		asset := seen[r.Asset]
-		d.Watch.Progress(1, 0)
-		if asset.UnknownErr != nil { // another run may report
+	if err := d.readRevisions(ctx, changed); err != nil {
+		return err
+	}
+	slices.SortFunc(changed, func(a, b changedAsset) int { return cmp.Compare(a.receipt.Key, b.receipt.Key) })
+	for _, c := range changed {
+		if c.condition == migrate.ConditionUnchanged {
 			continue
 		}
-		condition, err := d.condition(ctx, state.Unchanged, r, asset)
-		if err != nil {
-			return err
-		}
-		if condition == migrate.ConditionUnchanged {
-			continue
-		}
-		if err := d.drifts(ctx, r, condition, asset); err != nil {
+		if err := d.drifts(ctx, c.receipt, c.condition, c.asset); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// A changedAsset is an asset that differs from its receipt.
+type changedAsset struct {
+	receipt   state.Receipt
+	asset     inventory.AssetStatus
+	condition migrate.Condition
+}
+
+// readRevisions sets the conditions that only the revisions of assets show.
+func (d *drift) readRevisions(ctx context.Context, changed []changedAsset) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(d.Concurrency)
+	for n := range changed {
+		c := &changed[n]
+		if c.condition != migrate.ConditionUnknown {
+			continue
+		}
+		g.Go(func() (err error) {
+			c.condition, err = d.ConditionOf(ctx, c.receipt, c.asset.Asset)
+			return err
+		})
+	}
+	return g.Wait()
 }
 
 // drifts decides about an unchanged object whose asset changed. If the plan has decided about the

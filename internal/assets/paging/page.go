@@ -19,14 +19,21 @@ type Page[T any] struct {
 	TotalCount *int
 	Limit      int  // length of a page that another page follows
 	Final      bool // no page follows
-	plain      bool // it had no envelope
-	read       int  // number of items read, even if the page is incomplete
+	// Wanted reports whether an item is needed, by its JSON, which is valid until the function
+	// returns. Other items are counted, but not decoded. Nil means that all are needed.
+	Wanted func(item []byte) bool
+	plain  bool // it had no envelope
+	read   int  // number of items read, even if the page is incomplete
 }
+
+// Read returns how many items the answer had, with those that are not wanted.
+func (p *Page[T]) Read() int { return p.read }
 
 // Decode decodes a page with or without an envelope, item by item: its memory is that of the items,
 // which is measured. other receives the other fields of the envelope; it may be nil.
 func (p *Page[T]) Decode(in *outbound.Meter, other func(key string, value json.RawMessage)) error {
 	d := json.NewDecoder(in)
+	p.read = 0 // of an earlier attempt
 	begin, err := d.Token()
 	switch {
 	case err != nil:
@@ -49,27 +56,52 @@ func (p *Page[T]) Decode(in *outbound.Meter, other func(key string, value json.R
 }
 
 func (p *Page[T]) readItems(d *json.Decoder, in *outbound.Meter) error {
-	// Items are collected in pieces, because a growing slice leaves several times its size to the
-	// garbage collector.
-	var full [][]T
-	piece := []T{}
+	all := pieces[T]{last: []T{}}
+	var text json.RawMessage // reused
 	for d.More() {
-		if len(piece) == cap(piece) {
-			full = append(full, piece)
-			piece = make([]T, 0, min(max(64, 2*cap(piece)), 1024))
-		}
-		piece = piece[:len(piece)+1]
 		p.read++
-		if err := d.Decode(&piece[len(piece)-1]); err != nil {
+		if err := p.readItem(d, &text, &all); err != nil {
 			return err
 		}
 		in.Next()
 	}
-	if p.Items = piece; len(full) > 1 { // the first piece is empty
-		p.Items = slices.Concat(append(full, piece)...)
-	}
+	p.Items = all.joined()
 	_, err := d.Token()
 	return err
+}
+
+func (p *Page[T]) readItem(d *json.Decoder, text *json.RawMessage, all *pieces[T]) error {
+	if p.Wanted == nil {
+		return d.Decode(all.next())
+	}
+	if err := d.Decode(text); err != nil || !p.Wanted(*text) {
+		return err
+	}
+	return json.Unmarshal(*text, all.next())
+}
+
+// pieces collect items in pieces, because a growing slice leaves several times its size to the
+// garbage collector.
+type pieces[T any] struct {
+	full [][]T
+	last []T
+}
+
+// next adds an item and returns it.
+func (p *pieces[T]) next() *T {
+	if len(p.last) == cap(p.last) {
+		p.full = append(p.full, p.last)
+		p.last = make([]T, 0, min(max(64, 2*cap(p.last)), 1024))
+	}
+	p.last = p.last[:len(p.last)+1]
+	return &p.last[len(p.last)-1]
+}
+
+func (p *pieces[T]) joined() []T {
+	if len(p.full) <= 1 { // the first piece is empty
+		return p.last
+	}
+	return slices.Concat(append(p.full, p.last)...)
 }
 
 func (p *Page[T]) readEnvelope(d *json.Decoder, in *outbound.Meter, other func(string, json.RawMessage)) error {

@@ -41,7 +41,7 @@ func Fetch[T any](s *Sizes, route string, ask func(ctx context.Context, limit, o
 		if e, ok := errors.AsType[*tooLargeError](err); ok {
 			err = e.error
 		}
-		if got.plain && offset == 0 && len(got.Items) > size {
+		if got.plain && offset == 0 && got.read > size {
 			got.Final = true // a longer answer than requested means that the route is not paged
 		}
 		if got.Limit <= 0 || got.Limit > size { // the service may allow smaller pages only

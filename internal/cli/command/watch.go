@@ -117,6 +117,12 @@ func (w *watch) AwaitingOtherSources(others int64, until time.Time) {
 		ui.TimeAndWait(until, clock.Now()), ui.Counted(others, "asset"))
 }
 
+// Comparing implements migrate.Observer.
+func (w *watch) Comparing(objects, fromSource, fromDestination int64) {
+	w.out.Notef("Comparing %s with assets of the same name and size: reading at most %s from the source and %s from the destination.",
+		ui.Counted(objects, "object"), ui.Bytes(fromSource), ui.Bytes(fromDestination))
+}
+
 // ShowFound shows the first findings, and how many more there are.
 func (w *watch) ShowFound() {
 	for _, line := range w.found {

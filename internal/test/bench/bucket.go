@@ -25,6 +25,7 @@ type bucket struct {
 	library
 	latency            time.Duration // before each answer
 	lists, gets, heads atomic.Int64
+	sent               atomic.Int64 // bytes of objects
 	first              moment
 	arrived            arrivals // by PutObject
 }
@@ -127,7 +128,7 @@ func (b *bucket) get(w http.ResponseWriter, r *http.Request, key string) {
 	w.Header().Set("Last-Modified", "Fri, 02 Jan 2026 03:04:05 GMT")
 	w.WriteHeader(status)
 	if r.Method == http.MethodGet {
-		_ = b.writeContent(w, n, from) // the client reports the error
+		_ = b.writeContent(countingWriter{w, &b.sent}, n, from) // the client reports the error
 	}
 }
 

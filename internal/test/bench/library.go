@@ -1,12 +1,15 @@
 package main
 
 import (
+	"crypto/md5"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"path"
 	"sort"
 	"strconv"
 	"strings"
+	"sync/atomic"
 )
 
 // A library is a computed bucket: objects of one size, spread over folders, in key order. Key,
@@ -15,6 +18,7 @@ type library struct {
 	objects, folders int
 	size             int64 // of each object; at least stampLength
 	sidecars         bool  // every other object is the sidecar of the one before, see sidecar
+	checksums        bool  // version tags are MD5 checksums, as of a bucket without encryption
 }
 
 // sidecar is the content of each sidecar.
@@ -68,7 +72,14 @@ func (l library) from(key string) int {
 }
 
 // tag returns the version tag of an object, in the form of an MD5 checksum.
-func (l library) tag(n int) string { return fmt.Sprintf("%032x", uint64(n+1)*0x9e3779b97f4a7c15) }
+func (l library) tag(n int) string {
+	if l.checksums {
+		h := md5.New()
+		_ = l.writeContent(h, n, 0) // writing to a hash never fails
+		return hex.EncodeToString(h.Sum(nil))
+	}
+	return fmt.Sprintf("%032x", uint64(n+1)*0x9e3779b97f4a7c15)
+}
 
 // folderID returns the ID of the folder that contains an object in the history.
 func (l library) folderID(n int) string { return fmt.Sprintf("folder%06d", n*l.folders/l.objects+1) }
@@ -94,4 +105,17 @@ func (l library) writeContent(w io.Writer, n int, from int64) error {
 		left -= int64(len(part))
 	}
 	return nil
+}
+
+// A countingWriter counts the bytes that were written.
+type countingWriter struct {
+	io.Writer
+	sent *atomic.Int64
+}
+
+// Write implements [io.Writer].
+func (w countingWriter) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	w.sent.Add(int64(n))
+	return n, err
 }

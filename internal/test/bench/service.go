@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -26,6 +27,9 @@ type service struct {
 	first, upload     moment
 	held              atomic.Pointer[hold]
 	arrived           arrivals
+	unordered         atomic.Bool  // lists have no order
+	altered           atomic.Bool  // assets have other contents than the objects
+	sent              atomic.Int64 // bytes of assets
 
 	mu      sync.Mutex
 	folders []folder // the ID is the index plus one
@@ -161,23 +165,34 @@ func (s *service) keep(container, name, stamp string, size int64) (n int, ok boo
 	return n, ok
 }
 
-// appendAsset appends an asset in the JSON format of the service.
+// appendAsset appends an asset in the JSON format of the service. It avoids fmt, because the time of
+// a page of assets counts for the program.
 func (s *service) appendAsset(b []byte, container string, a asset) []byte {
-	name := strings.TrimSuffix(path.Base(s.key(a.number)), ".jpg")
-	b = fmt.Appendf(b, `{"id":"%s","name":"%s","extension":"jpg","size":%d,"mimeType":"image/jpeg","categoryId":"%s",`,
-		s.id(a.number), name, s.size, theCategory)
+	id := s.id(a.number)
+	b = append(append(b, `{"id":"`...), id...)
+	b = append(b, `","name":"`...)
+	key := len(b)
+	b = s.appendKey(b, a.number)
+	b = append(b[:key], bytes.TrimSuffix(b[key+bytes.LastIndexByte(b[key:], '/')+1:], []byte(".jpg"))...)
+	b = strconv.AppendInt(append(b, `","extension":"jpg","size":`...), s.size, 10)
+	b = append(b, `,"mimeType":"image/jpeg","categoryId":"`+theCategory+`",`...)
 	if container != theCategory {
-		b = fmt.Appendf(b, `"folderId":"%s",`, container)
+		b = append(append(append(b, `"folderId":"`...), container...), `",`...)
 	}
-	at := a.at.UTC().Format("2006-01-02T15:04:05.000Z")
-	return fmt.Appendf(b, `"uploadedAt":"%s","lastModifiedAt":"%s","tags":[],"url":"%s/assets/%s/file","imageUrls":{},"metadata":{"metadataProcessingStatus":"queued"}}`,
-		at, at, s.url, s.id(a.number))
+	const layout = "2006-01-02T15:04:05.000Z"
+	at := a.at.UTC()
+	b = at.AppendFormat(append(b, `"uploadedAt":"`...), layout)
+	b = at.AppendFormat(append(b, `","lastModifiedAt":"`...), layout)
+	b = append(append(b, `","tags":[],"url":"`...), s.url...)
+	b = append(append(b, "/assets/"...), id...)
+	return append(b, `/file","imageUrls":{},"metadata":{"metadataProcessingStatus":"queued"}}`...)
 }
 
 // assetID returns an ID as long as those of the service, in random order.
 func assetID(n int) string { return fmt.Sprintf("%012x%08x", uint64(n+1)*0x9e3779b97f4a7c15>>16, n) }
 
-// list answers with the assets of a container, newest first.
+// list answers with the assets of a container: newest first, oldest first if requested, or in no
+// order.
 func (s *service) list(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	container := query.Get("folderId")
@@ -187,18 +202,29 @@ func (s *service) list(w http.ResponseWriter, r *http.Request) {
 	limit, _ := strconv.Atoi(query.Get("limit"))
 	offset, _ := strconv.Atoi(query.Get("offset"))
 	s.mu.Lock()
-	all := s.inside[container] // only grows
+	all := s.inside[container] // its elements never change
 	s.mu.Unlock()
-	b := []byte(`{"items":[`)
+	b := append(make([]byte, 0, 400*limit), `{"items":[`...)
 	for n := offset; n < min(offset+limit, len(all)); n++ {
 		if n > offset {
 			b = append(b, ',')
 		}
-		b = s.appendAsset(b, container, all[len(all)-1-n])
+		b = s.appendAsset(b, container, all[s.position(n, len(all), query.Get("order") == "asc")])
 	}
 	b = fmt.Appendf(b, `],"totalCount":%d,"limit":%d,"offset":%d}`, len(all), limit, offset)
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(b) // the client reports the error
+}
+
+// position returns the index of the asset at a position of a list.
+func (s *service) position(n, length int, ascending bool) int {
+	switch {
+	case s.unordered.Load():
+		return n * 7919 % length // a prime number reaches each index once
+	case ascending:
+		return n
+	}
+	return length - 1 - n
 }
 
 // one answers with an asset of remember, or with its content.
@@ -215,7 +241,10 @@ func (s *service) one(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Length", strconv.FormatInt(s.size, 10))
-	_ = s.writeContent(w, int(n), 0) // the client reports the error
+	if s.altered.Load() {
+		n++ // shows in the first bytes
+	}
+	_ = s.writeContent(countingWriter{w, &s.sent}, int(n), 0) // the client reports the error
 }
 
 func (s *service) makeFolder(w http.ResponseWriter, r *http.Request) {
@@ -266,4 +295,11 @@ func (s *service) remember() {
 	for n := range s.objects {
 		s.inside[s.folderID(n)] = append(s.inside[s.folderID(n)], asset{n, s.known})
 	}
+}
+
+// rememberFolder adds the folder of all assets of remember, if there is only one.
+func (s *service) rememberFolder() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.folders = append(s.folders, folder{ID: s.folderID(0), Name: path.Dir(s.key(0)), CategoryID: theCategory})
 }
