@@ -1,4 +1,4 @@
-// Package repeat tells whether values may have occurred before, in constant memory. A caller that
+// Package repeat finds out whether values may have occurred before, in constant memory. A caller that
 // learns that none has occurred twice need not compare them.
 package repeat
 

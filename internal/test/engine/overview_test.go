@@ -87,7 +87,7 @@ func TestAsStaged(t *testing.T) {
 	}
 }
 
-// TestStagedAgain verifies that the observer of staged items begins anew with each listing.
+// TestStagedAgain verifies that the observer of staged items starts over with each listing.
 func TestStagedAgain(t *testing.T) {
 	w := newWorld(t)
 	w.putMany(1)
