@@ -33,31 +33,41 @@ func (k *collisions) do(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	resolved := func(c state.Collision) bool {
-		adopted := c.Action == state.Move && !k.Rules.FollowsDeletions() // in a former pass, see takeOver
-		return c.Action == state.Adopt || migrate.ReusesAsset(c.Item) || adopted || c.State == state.ItemDone || c.State == state.ItemRetriesExhausted
-	}
 	for group := range bySlot(collisions) {
-		held := group[0].Held || slices.ContainsFunc(group, resolved)
-		for _, c := range group {
-			if resolved(c) {
-				continue
-			}
-			if !held {
-				held = true
-				continue
-			}
-			if became, err := k.reuseAsset(ctx, c); err != nil {
-				return err
-			} else if became {
-				continue
-			}
-			if err := k.resolve(ctx, c.Item); err != nil {
-				return err
-			}
+		if err := k.resolveGroup(ctx, group); err != nil {
+			return err
 		}
 	}
 	return k.flush(ctx)
+}
+
+// resolveGroup handles the objects of one place.
+func (k *collisions) resolveGroup(ctx context.Context, group []state.Collision) error {
+	held := group[0].Held || slices.ContainsFunc(group, k.isResolved)
+	for _, c := range group {
+		if k.isResolved(c) {
+			continue
+		}
+		if !held {
+			held = true
+			continue
+		}
+		if became, err := k.reuseAsset(ctx, c); err != nil {
+			return err
+		} else if became {
+			continue
+		}
+		if err := k.resolve(ctx, c.Item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isResolved reports whether an object keeps its place whatever the others do.
+func (k *collisions) isResolved(c state.Collision) bool {
+	adopted := c.Action == state.Move && !k.Rules.FollowsDeletions() // in a former pass, see takeOver
+	return c.Action == state.Adopt || migrate.ReusesAsset(c.Item) || adopted || c.State == state.ItemDone || c.State == state.ItemRetriesExhausted
 }
 
 // areImpossible reports whether all places are known to differ, without reading the items.

@@ -15,6 +15,7 @@ var figures = []figure{
 	{name: "sidecars", measure: (*bench).sidecars},
 	{name: "unchanged sync, 2,000 folders", measure: func(b *bench) ([]row, error) { return b.quietSync(2000) }},
 	{name: "unchanged sync, one folder", measure: func(b *bench) ([]row, error) { return b.quietSync(1) }},
+	{name: "first contact", measure: (*bench).firstContact},
 	{name: "flat memory", measure: (*bench).flatMemory},
 	{name: "ten million", measure: (*bench).tenMillion, long: true},
 	{name: "resume", measure: (*bench).resume},
