@@ -57,9 +57,14 @@ type Attributes map[string]any
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (a *Attributes) UnmarshalJSON(data []byte) error {
+	return decodeNumbers(data, (*map[string]any)(a))
+}
+
+// decodeNumbers decodes numbers as json.Number.
+func decodeNumbers(data []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
-	return d.Decode((*map[string]any)(a))
+	return d.Decode(into)
 }
 
 // A Thumbnail describes a small rendition of an image.
@@ -218,6 +223,10 @@ func textOf(data []byte) (text string, err error) {
 type isoTime struct{ time.Time }
 
 func (t *isoTime) UnmarshalJSON(data []byte) error {
+	if n := len(data) - 1; n > 0 && data[0] == '"' && t.UnmarshalText(data[1:n]) == nil { // the usual form, which needs no string
+		t.Time = t.UTC()
+		return nil
+	}
 	s, err := textOf(data)
 	if s == "" {
 		t.Time = time.Time{}

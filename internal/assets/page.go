@@ -34,7 +34,12 @@ func (p *page[T]) weight() outbound.Weight {
 	return outbound.Typed
 }
 
-func (p *page[T]) stream(in *outbound.Meter) error { return p.Decode(in, p.keep) }
+func (p *page[T]) stream(in *outbound.Meter) error {
+	if assets, ok := any(&p.Page).(*paging.Page[wireAsset]); ok {
+		assets.Parse = newAssetParser().parse
+	}
+	return p.Decode(in, p.keep)
+}
 
 // keep stores fields that may belong to an error with a success status, and ignores all others.
 func (p *page[T]) keep(name string, value json.RawMessage) {

@@ -22,8 +22,12 @@ type Page[T any] struct {
 	// Wanted reports whether an item is needed, by its JSON, which is valid until the function
 	// returns. Other items are counted, but not decoded. Nil means that all are needed.
 	Wanted func(item []byte) bool
-	plain  bool // it had no envelope
-	read   int  // number of items read, even if the page is incomplete
+	// Parse reads an item of the usual form into a zero value, faster than encoding/json and with
+	// the same result. If it returns false, encoding/json reads that item and the rest of the page.
+	// It may be nil.
+	Parse func(*Scanner, *T) bool
+	plain bool // it had no envelope
+	read  int  // number of items read, even if the page is incomplete
 }
 
 // Read returns how many items the answer had, with those that are not wanted.
@@ -57,6 +61,11 @@ func (p *Page[T]) Decode(in *outbound.Meter, other func(key string, value json.R
 
 func (p *Page[T]) readItems(d *json.Decoder, in *outbound.Meter) error {
 	all := pieces[T]{last: []T{}}
+	if p.Parse != nil {
+		if err := p.parseItems(d, in, &all); err != nil {
+			return err
+		}
+	}
 	var text json.RawMessage // reused
 	for d.More() {
 		p.read++
@@ -95,6 +104,13 @@ func (p *pieces[T]) next() *T {
 	}
 	p.last = p.last[:len(p.last)+1]
 	return &p.last[len(p.last)-1]
+}
+
+// drop removes the item that was added last.
+func (p *pieces[T]) drop() {
+	n := len(p.last) - 1
+	clear(p.last[n:])
+	p.last = p.last[:n]
 }
 
 func (p *pieces[T]) joined() []T {
