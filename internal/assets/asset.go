@@ -104,7 +104,7 @@ func (w wireAsset) asset() Asset {
 
 // UnmarshalJSON decodes an asset.
 func (a *Asset) UnmarshalJSON(data []byte) error {
-	if plain, ok := readPlain(data); ok && reflect.ValueOf(*a).IsZero() {
+	if plain, ok := parseAsset(data); ok && reflect.ValueOf(*a).IsZero() {
 		*a = plain
 		return nil
 	}

@@ -36,7 +36,7 @@ func (p *page[T]) weight() outbound.Weight {
 
 func (p *page[T]) stream(in *outbound.Meter) error {
 	if assets, ok := any(&p.Page).(*paging.Page[wireAsset]); ok {
-		assets.Parse = newAssetParser().parse
+		assets.Parse = new(assetParser).parse
 	}
 	return p.Decode(in, p.keep)
 }

@@ -11,21 +11,29 @@ import (
 	"assetferry/internal/assets/paging"
 )
 
-// An assetParser parses the assets of a page with the results of encoding/json, many times faster. It
+// An assetParser parses assets with the results of encoding/json, many times faster. It
 // parses only the usual form: documented types, and each field once. If it lacks a field of [Asset],
 // no asset with that field has the usual form.
 type assetParser struct {
 	// last holds the previous value of each string field. If most assets of a page have the same
 	// value, such as the folder, they share its memory.
 	last [13]string
-	// shared holds tags and the names of attributes and image URLs, which share memory, too.
+	// shared holds tags and the names of attributes and image URLs, which share memory, too. It is
+	// nil before the first one.
 	shared map[string]string
 }
 
 // mostShared is more than the number of different tags and names of most pages.
 const mostShared = 100
 
-func newAssetParser() *assetParser { return &assetParser{shared: map[string]string{}} }
+// parseAsset parses the JSON of one asset.
+func parseAsset(data []byte) (Asset, bool) {
+	var p assetParser
+	var wire wireAsset
+	s := paging.NewScanner(data)
+	ok := p.parse(s, &wire) && s.AtEnd()
+	return wire.asset(), ok
+}
 
 // parse reads an asset into a zero value. If it returns false, the value may be incomplete.
 func (p *assetParser) parse(s *paging.Scanner, a *wireAsset) bool {
@@ -167,6 +175,9 @@ func parseTime(s *paging.Scanner, into *isoTime) bool {
 func (p *assetParser) share(text []byte) string {
 	shared, found := p.shared[string(text)]
 	if !found {
+		if p.shared == nil {
+			p.shared = map[string]string{}
+		}
 		if shared = string(text); len(p.shared) < mostShared {
 			p.shared[shared] = shared
 		}

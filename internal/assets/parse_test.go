@@ -81,12 +81,12 @@ func TestAssetParserForms(t *testing.T) {
 		`{"x":` + strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001) + `}`: false,
 		`{"id":"` + strings.Repeat("x", 20_000) + `"}`:                            false,
 	} {
-		if got := parseOne(t, newAssetParser(), text); got != usual {
+		if got := parseOne(t, new(assetParser), text); got != usual {
 			t.Errorf("%.200s: parsed %v, want %v", text, got, usual)
 		}
 	}
 	for n := range usualAsset {
-		if p := newAssetParser(); parseOne(t, p, usualAsset[:n]) {
+		if p := new(assetParser); parseOne(t, p, usualAsset[:n]) {
 			t.Errorf("%s is incomplete, and was parsed", usualAsset[:n])
 		}
 	}
@@ -104,7 +104,7 @@ func TestAssetParserEqualsJSON(t *testing.T) {
 		`null`, `nul`, `nullx`, `true`, `false`, `True`, `[]`, `[null]`, `["a",null]`, `["a","b"]`, `[1]`, `[,]`, `["a",]`, `[[]]`,
 		`{}`, `{"a":null}`, `{"a":"b","A":"c"}`, `{"a":1,"b":{"c":[1e3,"x",{}]}}`, `{"width":3,"Height":null}`, `{"blurHash":"x","mimeType":"y"}`, `{"a"}`, `{1:2}`, ``,
 	}
-	p := newAssetParser()
+	p := new(assetParser)
 	for format, keys := range map[string][]string{`{"%s":%s,"%s":%s}`: keys, `{"metadata":{"%s":%s,"%s":%s}}`: inner, `{"metadata":{"%s":%s},"metadata":{"%s":%s}}`: inner} {
 		for _, key := range keys {
 			for _, v := range values {
@@ -143,7 +143,7 @@ func FuzzPageOfAssets(f *testing.F) {
 		for _, wanted := range []func([]byte) bool{nil, func(item []byte) bool { return len(item)%3 > 0 }} {
 			for _, after := range []io.Reader{strings.NewReader(""), iotest.ErrReader(io.ErrNoProgress)} {
 				in := func() io.Reader { return io.MultiReader(strings.NewReader(text), after) }
-				want, got, slowly := read(in(), nil, wanted), read(in(), newAssetParser().parse, wanted), read(iotest.OneByteReader(in()), newAssetParser().parse, wanted)
+				want, got, slowly := read(in(), nil, wanted), read(in(), new(assetParser).parse, wanted), read(iotest.OneByteReader(in()), new(assetParser).parse, wanted)
 				if got != want || slowly != want {
 					t.Errorf("%s:\ngot    %s\nslowly %s\nwant   %s", text, got, slowly, want)
 				}
@@ -156,7 +156,7 @@ func FuzzPageOfAssets(f *testing.F) {
 func TestAssetParserKnowsAllFields(t *testing.T) {
 	for format, keys := range map[string][]string{`{"%s":null}`: assetKeys, `{"metadata":{"%s":null}}`: metadataKeys, `{"metadata":{"thumbnailMetadata":{"%s":null}}}`: thumbnailKeys} {
 		for _, key := range keys {
-			if text := fmt.Sprintf(format, key); !parseOne(t, newAssetParser(), text) {
+			if text := fmt.Sprintf(format, key); !parseOne(t, new(assetParser), text) {
 				t.Errorf("%s is not parsed: assetParser lacks it", text)
 			}
 		}
@@ -179,4 +179,37 @@ func FuzzTime(f *testing.F) {
 			t.Errorf("%s: got %v, %v, want %v, %v", quoted, got, err, want, slow)
 		}
 	})
+}
+
+// TestParseAsset verifies that one asset is parsed only if nothing follows.
+func TestParseAsset(t *testing.T) {
+	for text, usual := range map[string]bool{
+		usualAsset:           true,
+		" {\"id\":\"a\"} \n": true,
+		`{"id":"a"}}`:        false,
+		`{"id":"a"},`:        false,
+		"{\"id\":\"a\"}\x00": false,
+		`{"id":"a"`:          false,
+		`null`:               false,
+		``:                   false,
+	} {
+		got, ok := parseAsset([]byte(text))
+		if ok != usual {
+			t.Errorf("%q: parsed: %v", text, ok)
+		}
+		var want wireAsset
+		if err := json.Unmarshal([]byte(text), &want); ok && (err != nil || !cmp.Equal(want.asset(), got)) {
+			t.Errorf("%q: got %+v, want %+v (%v)", text, got, want.asset(), err)
+		}
+	}
+}
+
+func BenchmarkDecodeAsset(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		var a Asset
+		if err := decode(201, []byte(usualAsset), &a); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -14,6 +14,12 @@ type Scanner struct {
 	ended bool // the text ended before the end of a value
 }
 
+// NewScanner returns a scanner at the start of a text.
+func NewScanner(text []byte) *Scanner { return &Scanner{text: text} }
+
+// AtEnd reports whether only white space follows.
+func (s *Scanner) AtEnd() bool { return s.Next() == 0 && s.at == len(s.text) }
+
 // deepest is the maximum depth of a value that is skipped.
 const deepest = 100
 
