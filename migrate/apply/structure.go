@@ -39,6 +39,7 @@ type structure struct {
 	lost    map[state.PlaceKey]time.Time // creations without an answer; the time until which they may become visible
 	young   []youngFolder                // in the order of time
 	shared  map[state.PlaceKey]bool      // see share
+	failed  error                        // of the state database, in makeAhead
 }
 
 // A youngFolder was created so recently that some nodes of the service may not know it.
@@ -126,6 +127,12 @@ func (s *structure) idOf(category string) string {
 
 // container returns the IDs of a place, creating its folders if they are missing.
 func (s *structure) container(ctx context.Context, category, folder string) (migrate.Container, error) {
+	s.mu.Lock()
+	failed := s.failed
+	s.mu.Unlock()
+	if failed != nil {
+		return migrate.Container{}, failed
+	}
 	c := migrate.Container{Category: s.idOf(category)}
 	if c.Category == "" {
 		return c, fmt.Errorf("category %q was not made", category)
@@ -143,7 +150,8 @@ func (s *structure) container(ctx context.Context, category, folder string) (mig
 const foldersAhead = 16
 
 // makeAhead makes the places of queued items. Otherwise all workers would wait at the
-// first item of a folder. Its errors are found again when an item is processed.
+// first item of a folder. Errors of the service are found again when an item is processed. Those of
+// the state database end the run at the next item.
 func (s *structure) makeAhead(ctx context.Context, items []state.Item) {
 	made := map[state.PlaceKey]bool{}
 	for _, i := range items {
@@ -156,9 +164,20 @@ func (s *structure) makeAhead(ctx context.Context, items []state.Item) {
 		}
 		made[place] = true
 		if _, err := s.container(ctx, i.Category, i.Folder); err != nil {
+			s.fail(ctx, err)
 			return
 		}
 	}
+}
+
+// fail keeps an error of the state database, unless it only results from the end of the run.
+func (s *structure) fail(ctx context.Context, err error) {
+	if !migrate.IsStateError(err) || ctx.Err() != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed = err
 }
 
 // share makes other sources list a place before they write to it: their plans may be newer than
