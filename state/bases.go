@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"assetferry/sources"
 )
 
 // A base holds the values that many assets of a destination share: category, URL parts and content
@@ -24,6 +26,12 @@ const categoryColumn = `CASE WHEN base IS NULL THEN category ELSE (SELECT b.cate
 const maxBases = 1000
 
 func (b base) url(asset string) string { return b.before + asset + b.after }
+
+// values returns what a row with the base takes from it and from its key.
+func (b base) values(key sources.Key, asset string) (name, extension, category, url string) {
+	name, extension = splitName(baseName(string(key)))
+	return name, extension, b.category, b.url(asset)
+}
 
 // queryBased is query for rows that may name a base: scan returns its number, too, and complete
 // fills in its values. A join in SQL would double the time.

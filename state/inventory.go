@@ -127,10 +127,7 @@ func (s *Store) ExpectedEntries(ctx context.Context, pair int64) iter.Seq2[Entry
 		err = rows.Scan(&r.key, &r.Asset, &r.Name, &r.Extension, &r.Category, &r.Folder, &r.URL, &r.Size, &base)
 		return r, base, err
 	}
-	complete := func(r *row, b base) {
-		r.Name, r.Extension = splitName(baseName(string(r.key)))
-		r.Category, r.URL = b.category, b.url(r.Asset)
-	}
+	complete := func(r *row, b base) { r.Name, r.Extension, r.Category, r.URL = b.values(r.key, r.Asset) }
 	return func(yield func(Entry, error) bool) {
 		for r, err := range paged(s.r, "", func(r row) sources.Key { return r.key }, func(after sources.Key) ([]row, error) {
 			return queryBased(ctx, s, "list expected assets", scan, complete, `SELECT key, asset, name, extension, category, folder, url, size, base FROM receipts

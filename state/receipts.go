@@ -156,8 +156,7 @@ func (r *receiptRow) receipt() Receipt {
 }
 
 func (r *Receipt) complete(b base) {
-	r.Name, r.Extension = splitName(baseName(string(r.Key)))
-	r.Category, r.URL = b.category, b.url(r.Asset)
+	r.Name, r.Extension, r.Category, r.URL = b.values(r.Key, r.Asset)
 }
 
 // Receipts lists the receipts of a pair in key order, those with keys after the

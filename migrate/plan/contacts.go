@@ -284,13 +284,13 @@ func (c *existingAssets) compareAhead(ctx context.Context, claimed claimedAssets
 		cancel()
 		_ = workers.Wait()
 	}()
-	beside := &placeComparer{c.planning, claimed}
+	comparer := &placeComparer{c.planning, claimed}
 	for page, err := range migrate.Pages(c.State.Items(ctx, c.run.Num), migrate.PageSize) {
 		if err != nil {
 			return err
 		}
 		p := &comparedPage{items: slices.Clone(page), known: make([]comparisons, len(page)), errs: make([]error, len(page))}
-		if p.places, err = beside.inTheirPlaces(ctx, p.items); err != nil {
+		if p.places, err = comparer.inTheirPlaces(ctx, p.items); err != nil {
 			return err
 		}
 		for n, i := range p.items {
@@ -301,7 +301,7 @@ func (c *existingAssets) compareAhead(ctx context.Context, claimed claimedAssets
 			p.pending.Add(1)
 			workers.Go(func() error {
 				defer p.pending.Done()
-				_, p.errs[n] = beside.look(ctx, i, p.places[n], p.known[n])
+				_, p.errs[n] = comparer.look(ctx, i, p.places[n], p.known[n])
 				if slices.ContainsFunc(p.places[n], func(e state.Entry) bool { return e.Size == i.Size }) {
 					c.Watch.Progress(1, i.Size)
 				}

@@ -46,7 +46,7 @@ func TestPeer(t *testing.T) {
 	if p, err := b.findPeer(filepath.Join(t.TempDir(), "rclone")); err == nil {
 		t.Errorf("a peer that does not exist: got %+v", p)
 	}
-	if got := beside("bare loop", "", "rclone"); got != "bare loop; rclone" {
+	if got := joinBaselines("bare loop", "", "rclone"); got != "bare loop; rclone" {
 		t.Errorf("got %q", got)
 	}
 }

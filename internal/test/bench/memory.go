@@ -14,7 +14,7 @@ func (b *bench) flatMemory() ([]row, error) {
 			return nil, err
 		}
 	}
-	return many.beside(few), nil
+	return many.comparedWith(few), nil
 }
 
 // tenMillion measures memory and the state database at the largest size.
@@ -39,7 +39,7 @@ func (b *bench) tenMillion() ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(many.beside(few), row{
+	return append(many.comparedWith(few), row{
 		figure:   fmt.Sprintf("state database of %d objects", many.objects),
 		measured: fmt.Sprintf("%.0f bytes for each asset; %s to open it and list its runs", float64(bytes)/float64(many.objects), seconds(runs.Wall)),
 		goals:    []goal{memoryWithin(runs, 120)}, took: runs,
@@ -82,8 +82,8 @@ func (s *size) measure(after func(*world) error) error {
 	})
 }
 
-// beside returns rows that compare the peak memory with that of fewer objects.
-func (s *size) beside(few *size) (rows []row) {
+// comparedWith returns rows that compare the peak memory with that of fewer objects.
+func (s *size) comparedWith(few *size) (rows []row) {
 	for _, of := range []struct {
 		what     string
 		few, now usage

@@ -68,7 +68,7 @@ func (b *bench) throughput() ([]row, error) {
 	each := func(u usage) float64 { return float64(u.CPU.Microseconds()) / float64(l.objects) }
 	return []row{{
 		figure: fmt.Sprintf("%d x 20 KiB from S3, whole run, %d at once", l.objects, atOnce),
-		baseline: beside(fmt.Sprintf("bare loop %.0f and %.0f assets/s, %s CPU", rate(l.objects, bare.Wall), rate(l.objects, bareAfter.Wall), seconds(base.CPU)),
+		baseline: joinBaselines(fmt.Sprintf("bare loop %.0f and %.0f assets/s, %s CPU", rate(l.objects, bare.Wall), rate(l.objects, bareAfter.Wall), seconds(base.CPU)),
 			theirs.text),
 		measured: fmt.Sprintf("%.0f assets/s, %.0f%%, %s", got, 100*speed, cost(ours)),
 		goals:    []goal{atLeast(speed, .92, "92% of the bare loop"), atLeast(got, 1500, "1,500 assets/s"), theirs.wall(ours, 1)}, took: ours,
@@ -100,7 +100,7 @@ func (b *bench) underLatency(latency time.Duration, share float64) ([]row, error
 	got := rate(l.objects, ours.Wall)
 	return []row{{
 		figure:   fmt.Sprintf("the same at %v per request, on both sides", latency),
-		baseline: beside(fmt.Sprintf("%d / %v = %.0f assets/s; bare loop %.0f", atOnce, latency, limit, rate(few.objects, bare.Wall)), theirs.text),
+		baseline: joinBaselines(fmt.Sprintf("%d / %v = %.0f assets/s; bare loop %.0f", atOnce, latency, limit, rate(few.objects, bare.Wall)), theirs.text),
 		measured: fmt.Sprintf("%.0f assets/s, %.0f%%, %s", got, 100*got/limit, cost(ours)),
 		goals:    []goal{atLeast(got, share*limit, fmt.Sprintf("%.0f%%", 100*share)), theirs.wall(ours, 1)}, took: ours,
 	}}, nil

@@ -107,7 +107,7 @@ func remote(rawURL, bucket string) string {
 	return fmt.Sprintf(":s3,provider=Other,env_auth=true,region=us-east-1,endpoint=%q,list_version=2:%s", rawURL, bucket)
 }
 
-// beside joins the baselines of a row that exist.
-func beside(texts ...string) string {
+// joinBaselines joins the baselines of a row that exist.
+func joinBaselines(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), "; ")
 }
