@@ -290,7 +290,7 @@ const (
 // so larger caches only take memory. Receipts are written in key order, but their assets in no
 // order, so the writer has more.
 func connect(path string, m mode, connections int) (*sql.DB, error) {
-	q := url.Values{"_pragma": {"busy_timeout(5000)", "foreign_keys(1)", "cache_size(-4096)"}}
+	q := url.Values{"_pragma": {"busy_timeout(5000)", "foreign_keys(1)", "cache_size(-2048)"}}
 	switch m {
 	case writing:
 		q["_pragma"] = append(q["_pragma"], "cache_size(-16384)", "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(0)") // see checkpointIfLarge
