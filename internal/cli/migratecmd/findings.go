@@ -37,12 +37,17 @@ func gatherFindings(ctx context.Context, f *command.Factory, s *endpoints, plann
 func (p *planFindings) begin(ctx context.Context) {
 	var categories map[string]state.Category
 	p.err = nil
-	p.collector = preflight.NewCollector(preflight.Options{Probed: p.probed, Category: func(id string) state.Category {
+	p.restart(func(id string) state.Category {
 		if categories == nil && p.err == nil {
 			categories, p.err = p.s.store.Categories(ctx, p.s.pair.Destination)
 		}
 		return categories[id]
-	}})
+	})
+}
+
+// restart forgets what was collected.
+func (p *planFindings) restart(category func(id string) state.Category) {
+	p.collector = preflight.NewCollector(preflight.Options{Probed: p.probed, Category: category})
 }
 
 // of returns what people should know about a plan before it is carried out.
@@ -76,7 +81,7 @@ func (p *planFindings) collect(ctx context.Context, plan migrate.Plan) ([]prefli
 	if plan.AsStaged && p.err == nil && p.collector.HoldsFor(categories) {
 		return p.collector.Findings(limits), nil
 	}
-	p.collector = preflight.NewCollector(preflight.Options{Probed: p.probed, Category: func(id string) state.Category { return categories[id] }})
+	p.restart(func(id string) state.Category { return categories[id] })
 	for i, err := range p.s.store.Items(ctx, plan.Run.Num) {
 		if err != nil {
 			return nil, err
