@@ -351,13 +351,12 @@ func numericEntity(digits []byte) (r rune) {
 	return r
 }
 
-// spell writes a URL in a spelling. The URL must be clean.
-func (s spelling) spell(url string, withEntities bool) []byte {
+// appendURL writes a URL in a spelling. The URL must be clean.
+func (s spelling) appendURL(b []byte, url string, withEntities bool) []byte {
 	withEntities = (withEntities || s.kind == entity) && strings.Contains(url, "&")
 	if s.slash == "/" && !withEntities {
-		return []byte(url)
+		return append(b, url...)
 	}
-	b := make([]byte, 0, len(url)+32)
 	for i := range len(url) {
 		switch c := url[i]; {
 		case s.kind == percent && !isUnreserved(c):
