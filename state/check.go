@@ -56,7 +56,7 @@ func (s *Store) quickCheck(ctx context.Context) error {
 	if err != nil || info.Size() > quickCheckLimit {
 		return err
 	}
-	problems, err := pragmaCheck(ctx, reader{DB: s.w, hook: s.hook}, `PRAGMA quick_check(1)`)
+	problems, err := pragmaCheck(ctx, newReader(s.w, s.hook), `PRAGMA quick_check(1)`)
 	if err != nil {
 		return wrap("check", err)
 	}

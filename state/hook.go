@@ -3,6 +3,8 @@ package state
 import (
 	"context"
 	"database/sql"
+	"slices"
+	"sync"
 	"sync/atomic"
 )
 
@@ -49,7 +51,30 @@ func (h *hook) around(op string, do func() error) error {
 // A reader reads on connections of a store.
 type reader struct {
 	*sql.DB
-	hook *hook
+	hook     *hook
+	prepared *sync.Map // statements of often, by their text
+}
+
+func newReader(db *sql.DB, h *hook) reader { return reader{db, h, &sync.Map{}} }
+
+// often are the queries that a command asks for each URL of a text. They stay prepared: SQLite parses
+// them for longer than it looks for their row.
+var often = [...]string{assetURLByKey, assetURLByOldURL}
+
+// QueryContext reads rows as [sql.DB.QueryContext] does.
+func (r reader) QueryContext(ctx context.Context, stmt string, args ...any) (*sql.Rows, error) {
+	if !slices.Contains(often[:], stmt) {
+		return r.DB.QueryContext(ctx, stmt, args...)
+	}
+	kept, known := r.prepared.Load(stmt)
+	if !known {
+		made, err := r.PrepareContext(ctx, stmt) // closed with the database
+		if err != nil {
+			return nil, err
+		}
+		kept, _ = r.prepared.LoadOrStore(stmt, made)
+	}
+	return kept.(*sql.Stmt).QueryContext(ctx, args...)
 }
 
 // row is QueryRowContext with the name of the operation. The error for no row is sql.ErrNoRows.

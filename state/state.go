@@ -179,7 +179,7 @@ func (o opener) open(ctx context.Context, path string, takeover bool) (_ *Store,
 		return nil, err
 	}
 	r, err := connect(path, reading, 4)
-	s.r = reader{r, s.hook}
+	s.r = newReader(r, s.hook)
 	return s, err
 }
 
@@ -222,7 +222,7 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{path: path, based: &baseIndex{}, hook: &hook{}, now: clock.Now}
-	s.r = reader{r, s.hook}
+	s.r = newReader(r, s.hook)
 	return s, nil
 }
 

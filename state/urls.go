@@ -158,14 +158,22 @@ func (l urlList) oldURLs(ctx context.Context) iter.Seq2[AssetURL, error] {
 	}
 }
 
+const (
+	assetURLByKey = `SELECT * FROM (
+		SELECT 0, ?2, ` + urlColumns + `, 0, '' FROM receipts r WHERE r.pair = ?1 AND r.key = ?2
+		UNION ALL SELECT 1, ?2, ` + urlColumns + `, 0, '' FROM former_keys k CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.owner WHERE k.pair = ?1 AND k.key = ?2
+		UNION ALL SELECT 2, ?2, ` + urlColumns + `, 0, '' FROM aliases k CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.owner AND r.checksum = k.checksum WHERE k.pair = ?1 AND k.key = ?2
+		) ORDER BY 1 LIMIT 1`
+	assetURLByOldURL = `SELECT 3, k.url, ` + urlColumns + `, 0, ''
+		FROM (SELECT value FROM json_each(?2)) a CROSS JOIN old_urls k ON k.pair = ?1 AND k.comparable = a.value
+		CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.key
+		ORDER BY r.key LIMIT 1`
+)
+
 // AssetURLByKey returns the URL of the object with a key, or else with that former key, or else of
 // the owner of that alias; ErrNotFound if there is none.
 func (s *Store) AssetURLByKey(ctx context.Context, pair int64, key sources.Key) (AssetURL, error) {
-	all, err := queryBased(ctx, s, "find URL", scanURL, (*AssetURL).complete, `SELECT * FROM (
-		SELECT 0, ?2, `+urlColumns+`, 0, '' FROM receipts r WHERE r.pair = ?1 AND r.key = ?2
-		UNION ALL SELECT 1, ?2, `+urlColumns+`, 0, '' FROM former_keys k CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.owner WHERE k.pair = ?1 AND k.key = ?2
-		UNION ALL SELECT 2, ?2, `+urlColumns+`, 0, '' FROM aliases k CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.owner AND r.checksum = k.checksum WHERE k.pair = ?1 AND k.key = ?2
-		) ORDER BY 1 LIMIT 1`, pair, key)
+	all, err := queryBased(ctx, s, "find URL", scanURL, (*AssetURL).complete, assetURLByKey, pair, key)
 	return First(all, err, "URL of "+string(key))
 }
 
@@ -177,10 +185,7 @@ func (s *Store) AssetURLByOldURL(ctx context.Context, pair int64, comparable ...
 	if err != nil {
 		return AssetURL{}, err
 	}
-	all, err := queryBased(ctx, s, "find URL", scanURL, (*AssetURL).complete, `SELECT 3, k.url, `+urlColumns+`, 0, ''
-		FROM (SELECT value FROM json_each(?2)) a CROSS JOIN old_urls k ON k.pair = ?1 AND k.comparable = a.value
-		CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.key
-		ORDER BY r.key LIMIT 1`, pair, string(these))
+	all, err := queryBased(ctx, s, "find URL", scanURL, (*AssetURL).complete, assetURLByOldURL, pair, string(these))
 	return First(all, err, "URL "+strings.Join(comparable, ", "))
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 
 	"assetferry/sources"
@@ -140,5 +141,47 @@ func TestOldURLs(t *testing.T) {
 	j.undone(run)
 	if got, err := j.OldURLs(t.Context(), j.pair.ID, "a"); err != nil || !cmp.Equal(got, want) {
 		t.Errorf("after the undo: got %q (%v), want %q", got, err, want)
+	}
+}
+
+// TestURLsSideBySide verifies that callers can share the prepared statement, and that it sees new rows.
+func TestURLsSideBySide(t *testing.T) {
+	j := begin(t)
+	j.apply("a", "b")
+	j.take(2)
+	for n, key := range []sources.Key{"a", "b"} {
+		if _, err := j.AssetURLByKey(t.Context(), j.pair.ID, key); !errors.Is(err, ErrNotFound) {
+			t.Errorf("before the upload of %s: %v", key, err)
+		}
+		must(t, j.record(done(string(key))))
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				for _, key := range []sources.Key{"a", "b"}[:n+1] {
+					if a, err := j.AssetURLByKey(t.Context(), j.pair.ID, key); err != nil || a.Key != key {
+						t.Errorf("%s: got %+v (%v)", key, a, err)
+					}
+				}
+			})
+		}
+		all.Wait()
+	}
+}
+
+// BenchmarkAssetURLByKey measures the lookups of a rewrite that the map of all URLs does not answer. Half
+// of the keys are unknown.
+func BenchmarkAssetURLByKey(b *testing.B) {
+	j := begin(b)
+	j.apply("a", "b")
+	j.take(2)
+	must(b, j.record(done("a"), done("b")))
+	must(b, j.FinishRun(b.Context(), j.run.Num))
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, key := range [...]sources.Key{"a", "x"} {
+			if _, err := j.AssetURLByKey(b.Context(), j.pair.ID, key); (err != nil) != (key == "x") {
+				b.Fatal(err)
+			}
+		}
 	}
 }

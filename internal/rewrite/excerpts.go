@@ -6,7 +6,7 @@ import (
 )
 
 // A Hunk is an old and a new line. A long line is reduced to the text around the changes, with
-// ellipses. Both are empty after the first Most hunks of Excerpts.
+// ellipses.
 type Hunk struct {
 	Line     int64
 	Old, New string
@@ -14,7 +14,8 @@ type Hunk struct {
 
 // Excerpts is a Sink that makes hunks. Its memory does not depend on the length of a line.
 type Excerpts struct {
-	Most int // hunks that have a text; 0 means all
+	Most   int   // hunks to show; 0 means all
+	Hidden int64 // changed lines after these, at least in part
 
 	show     func(Hunk) error
 	shown    int
@@ -34,6 +35,9 @@ func NewExcerpts(show func(Hunk) error) *Excerpts { return &Excerpts{show: show,
 
 // Keep implements Sink.
 func (e *Excerpts) Keep(text []byte) error {
+	if e.isFull() {
+		return nil
+	}
 	n := bytes.LastIndexByte(text, '\n')
 	if n < 0 {
 		e.gap.add(text)
@@ -54,7 +58,14 @@ func (e *Excerpts) Keep(text []byte) error {
 
 // Spot implements Sink.
 func (e *Excerpts) Spot(s Spot) error {
-	if !s.changes() {
+	switch {
+	case !s.changes():
+		return nil
+	case e.isFull():
+		if e.Hidden == 0 || e.line != s.Line {
+			e.Hidden++
+		}
+		e.line = s.Line
 		return nil
 	}
 	e.line = s.Line
@@ -74,13 +85,14 @@ func (e *Excerpts) Close() error {
 		return nil
 	}
 	e.write(e.gap.after()...)
-	h := Hunk{Line: e.line}
-	if e.shown++; e.Most == 0 || e.shown <= e.Most {
-		h.Old, h.New = string(e.old), string(e.new)
-	}
+	h := Hunk{e.line, string(e.old), string(e.new)}
 	e.old, e.new = e.old[:0], e.new[:0]
+	e.shown++
 	return e.show(h)
 }
+
+// isFull reports whether no more hunks are shown.
+func (e *Excerpts) isFull() bool { return e.Most > 0 && e.shown == e.Most }
 
 func (e *Excerpts) write(texts ...[]byte) {
 	for _, text := range texts {

@@ -74,7 +74,7 @@ func (n *noted) Keep(text []byte) error {
 }
 
 func (n *noted) Spot(s Spot) error {
-	s.Old = bytes.Clone(s.Old)
+	s.Old, s.New = bytes.Clone(s.Old), bytes.Clone(s.New)
 	s.from, s.to = 0, 0
 	n.spots = append(n.spots, s)
 	_, err := n.Write(s.New)

@@ -129,7 +129,9 @@ func (r *Rewriter) ask(b beginning, text []byte, end int) (Spot, error) {
 		if !v.clean {
 			v.New = clean(v.New)
 		}
-		spot.New = b.spell(v.New, r.reading.entities)
+		n := len(r.spelled)
+		r.spelled = b.appendURL(r.spelled, v.New, r.reading.entities)
+		spot.New = r.spelled[n:len(r.spelled):len(r.spelled)]
 	}
 	return spot, nil
 }

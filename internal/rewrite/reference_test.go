@@ -135,7 +135,7 @@ func (ref *reference) urlAt(text string, at int) (instead string, end int, ok bo
 			case Current:
 				return text[at:end], end, true
 			case Replaced:
-				return string(b.spell(clean(v.New), r.entities)), end, true
+				return string(b.appendURL(nil, clean(v.New), r.entities)), end, true
 			}
 		}
 	}

@@ -55,7 +55,7 @@ const (
 // A Spot is a URL or a length in a text.
 type Spot struct {
 	Kind Kind
-	Old  []byte // as spelled in the text; valid until the Sink returns
+	Old  []byte // as spelled in the text; valid until the Sink returns, as is New
 	New  []byte // the replacement; nil unless the kind is Replaced or Length
 	URL  string // the decoded URL, without query and fragment if it was found without them
 	Why  string
@@ -90,6 +90,7 @@ type Rewriter struct {
 	window        int // initial size in bytes
 
 	reading reading
+	spelled []byte // the new URLs of the last spots
 	spot    [1]Spot
 }
 
@@ -129,6 +130,7 @@ func (r *Rewriter) Rewrite(from io.Reader, to Sink) error {
 func (r *Rewriter) advance(w *window, p *pass, to Sink) (more bool, err error) {
 	for {
 		p.text, p.final = w.buffer, w.ended
+		r.spelled = r.spelled[:0]
 		spots, err := r.next(p)
 		if err != nil {
 			return false, err

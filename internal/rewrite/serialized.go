@@ -214,19 +214,10 @@ func (f form) escape(text []byte) (size, length int) {
 const maxUnit = 128
 
 // length returns the length of a text in bytes of PHP.
-func (f form) length(text []byte) (n int) {
-	if f == (form{}) {
-		return len(text)
-	}
-	for at := 0; at < len(text); {
-		if !escapes.has(text[at]) {
-			at, n = at+1, n+1
-			continue
-		}
-		size, length := f.unit(text[at:])
-		at, n = at+size, n+length
-	}
-	return n
+func (f form) length(text []byte) int {
+	w := walk{form: f, left: len(text)} // no form has fewer bytes than PHP
+	w.to(text, true)
+	return len(text) - w.left
 }
 
 // A walk measures the content of a serialized string in one form.

@@ -21,7 +21,7 @@ type Session struct {
 	Backup   *Backup // for the originals; nil for a dry run
 	All      bool    // all files of folders, not only text files
 	Excerpts bool    // show changed lines in a dry run
-	Shown    int     // changed lines per text with their text; 0 means all
+	Shown    int     // changed lines per text to show; 0 means all
 	Watch    Observer
 
 	Counts  *event.Rewritten
@@ -37,7 +37,7 @@ type Observer interface {
 	Replaced(path, original string)
 	Spot(name string, s Spot)       // a spot in a text
 	Hunk(name string, h Hunk) error // a changed line, with Excerpts
-	Done(name string)               // the end of a text
+	Done(name string, hidden int64) // the end of a text, with the number of changed lines beyond Shown
 	Restored(path string)           // a restored file, or one to restore
 }
 
@@ -164,10 +164,11 @@ func (s *Session) text(ctx context.Context, name string, from io.Reader, to io.W
 	if err := s.Rewriter.Rewrite(interruptible{ctx, from}, t); err != nil {
 		return t.changes, err
 	}
+	hidden := int64(0)
 	if t.excerpts != nil {
-		err = t.excerpts.Close()
+		err, hidden = t.excerpts.Close(), t.excerpts.Hidden
 	}
-	s.Watch.Done(name)
+	s.Watch.Done(name, hidden)
 	return t.changes, err
 }
 

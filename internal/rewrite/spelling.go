@@ -318,7 +318,10 @@ func entityAt(text []byte) (r rune, size int) {
 	}
 	name := text[1:end]
 	if name[0] == '#' {
-		return numericEntity(name[1:]), sizeIf(numericEntity(name[1:]) > 0, end+1)
+		if r = numericEntity(name[1:]); r > 0 {
+			size = end + 1
+		}
+		return r, size
 	}
 	for _, e := range entities {
 		if e.name == string(name) {
@@ -326,13 +329,6 @@ func entityAt(text []byte) (r rune, size int) {
 		}
 	}
 	return 0, 0
-}
-
-func sizeIf(ok bool, size int) int {
-	if ok {
-		return size
-	}
-	return 0
 }
 
 func numericEntity(digits []byte) (r rune) {
@@ -351,13 +347,12 @@ func numericEntity(digits []byte) (r rune) {
 	return r
 }
 
-// spell writes a URL in a spelling. The URL must be clean.
-func (s spelling) spell(url string, withEntities bool) []byte {
+// appendURL writes a URL in a spelling. The URL must be clean.
+func (s spelling) appendURL(b []byte, url string, withEntities bool) []byte {
 	withEntities = (withEntities || s.kind == entity) && strings.Contains(url, "&")
 	if s.slash == "/" && !withEntities {
-		return []byte(url)
+		return append(b, url...)
 	}
-	b := make([]byte, 0, len(url)+32)
 	for i := range len(url) {
 		switch c := url[i]; {
 		case s.kind == percent && !isUnreserved(c):

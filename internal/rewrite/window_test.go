@@ -3,6 +3,7 @@ package rewrite
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -190,18 +191,28 @@ func TestExcerpts(t *testing.T) {
 	}
 }
 
-// TestMostExcerpts verifies that the hunks after the first ones have no text.
+// TestMostExcerpts verifies that the hunks after the first ones are counted by line. The second half of
+// a long line is hidden, too.
 func TestMostExcerpts(t *testing.T) {
 	r, _ := newRewriter(t, library())
-	var got []Hunk
-	e := NewExcerpts(func(h Hunk) error {
-		got = append(got, h)
-		return nil
-	})
-	e.Most = 1
-	must(t, r.Rewrite(strings.NewReader("/files/e.png\n\n/files/e.png\n/files/e.png"), e))
-	must(t, e.Close())
-	if diff := cmp.Diff([]Hunk{{1, "/files/e.png", asset("e")}, {Line: 3}, {Line: 4}}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	const a = "/files/e.png"
+	for in, want := range map[string]int64{
+		a:                                       0,
+		a + " " + a:                             0,
+		a + "\n\n" + a + "\n" + a + " " + a:     2,
+		strings.Repeat(a+" ", 200):              1,
+		strings.Repeat(a+" ", 200) + "\n\n" + a: 2,
+	} {
+		var got []int64
+		e := NewExcerpts(func(h Hunk) error {
+			got = append(got, h.Line)
+			return nil
+		})
+		e.Most = 1
+		must(t, r.Rewrite(strings.NewReader(in), e))
+		must(t, e.Close())
+		if !slices.Equal(got, []int64{1}) || e.Hidden != want {
+			t.Errorf("%.50q: shown %v, hidden %d; want %d", in, got, e.Hidden, want)
+		}
 	}
 }

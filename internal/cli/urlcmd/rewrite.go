@@ -219,8 +219,8 @@ type rewriting struct {
 	*command.Factory
 	session *rewrite.Session
 	job     rewriteJob
-	kept    int // old URLs that stay
-	shown   int // hunks of the text
+	kept    int    // old URLs that stay
+	shown   string // the text of the last hunk
 }
 
 // Skipped implements rewrite.Observer.
@@ -260,22 +260,19 @@ func (w *rewriting) Spot(name string, s rewrite.Spot) {
 
 // Hunk implements rewrite.Observer. It prints a changed line in the format of unified diff.
 func (w *rewriting) Hunk(name string, h rewrite.Hunk) error {
-	if w.shown++; w.job.changes > 0 && w.shown > w.job.changes {
-		return nil
-	}
-	if w.shown == 1 {
+	if w.shown != name {
 		w.Out.Printf("--- %s\n+++ %s", ui.Sanitize(name), ui.Sanitize(name))
 	}
+	w.shown = name
 	w.Out.Printf("@@ -%d +%d @@\n-%s\n+%s", h.Line, h.Line, ui.Sanitize(h.Old), ui.Sanitize(h.New))
 	return w.Out.Err()
 }
 
 // Done implements rewrite.Observer.
-func (w *rewriting) Done(name string) {
-	if hidden := w.shown - w.job.changes; w.job.changes > 0 && hidden > 0 {
-		w.Out.Printf("… and %s more in %s; --changes 0 shows all", ui.Counted(int64(hidden), "changed line"), ui.Sanitize(name))
+func (w *rewriting) Done(name string, hidden int64) {
+	if hidden > 0 {
+		w.Out.Printf("… and %s more in %s; --changes 0 shows all", ui.Counted(hidden, "changed line"), ui.Sanitize(name))
 	}
-	w.shown = 0
 }
 
 // keptText has the reasons why an old URL stays.

@@ -36,6 +36,9 @@ func writeHistory(ctx context.Context, file string, l library, rawURL string) (i
 	if err := j.SavePurpose(ctx, pair.ID, state.Production); err != nil {
 		return "", err
 	}
+	if err := j.SaveCategories(ctx, pair.Destination, []state.Category{{ID: theCategory, Name: theCategoryName}}); err != nil {
+		return "", err
+	}
 	rules, err := json.Marshal(migrate.DefaultRules())
 	if err != nil {
 		return "", err

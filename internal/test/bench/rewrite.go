@@ -42,7 +42,7 @@ func (w *world) rewriteDump(d dump, least float64) (row, error) {
 	if err != nil {
 		return row{}, err
 	}
-	u, err := w.prints("rewrite", fmt.Sprintf(": %d URL", urls), "--old-prefix", oldPrefix, file)
+	u, err := w.prints("rewrite", fmt.Sprintf("1 of 1 file would change: %d URL", urls), "--old-prefix", oldPrefix, file)
 	if err != nil {
 		return row{}, err
 	}

@@ -66,7 +66,10 @@ type asset struct {
 	at     time.Time
 }
 
-const theCategory = "images"
+const (
+	theCategory     = "images"
+	theCategoryName = "Images"
+)
 
 func newService(l library, latency time.Duration) *service {
 	return &service{library: l, latency: latency, id: assetID, inside: map[string][]asset{}}
@@ -85,7 +88,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasPrefix(route, "GET /assets/"):
 		s.one(w, r)
 	case route == "GET /categories":
-		answer(w, http.StatusOK, page([]any{map[string]any{"id": theCategory, "name": "Images", "extensions": []string{"jpg"}}}))
+		answer(w, http.StatusOK, page([]any{map[string]any{"id": theCategory, "name": theCategoryName, "extensions": []string{"jpg"}}}))
 	case route == "GET /limits":
 		answer(w, http.StatusOK, map[string]any{"pricingPlanName": "bench"})
 	case route == "POST /folders":

@@ -68,18 +68,19 @@ func (b *bench) readers() (rows []row, err error) {
 		for _, c := range []struct {
 			command string
 			args    []string
+			prints  string
 			must    time.Duration
 		}{
-			{"report", nil, 10 * time.Second},
-			{"report", []string{"--format", "csv", "--output", "report.csv"}, 10 * time.Second},
-			{"report", []string{"--format", "html", "--output", "report.html"}, 10 * time.Second},
-			{"report", []string{"--split-by", "folder", "--format", "csv", "--output", "reports"}, 10 * time.Second},
-			{"urls", []string{"--output", "urls.tsv"}, 5 * time.Second},
-			{"urls", []string{"--format", "nginx", "--output", "urls.conf"}, 5 * time.Second},
-			{"status", nil, 200 * time.Millisecond},
-			{"runs", nil, 200 * time.Millisecond},
+			{"report", nil, "", 10 * time.Second},
+			{"report", []string{"--format", "csv", "--output", "report.csv"}, "", 10 * time.Second},
+			{"report", []string{"--format", "html", "--output", "report.html"}, "", 10 * time.Second},
+			{"report", []string{"--split-by", "folder", "--format", "csv", "--output", "reports"}, "", 10 * time.Second},
+			{"urls", []string{"--output", "urls.tsv"}, fmt.Sprintf("%d URLs in urls.tsv", l.objects), 5 * time.Second},
+			{"urls", []string{"--format", "nginx", "--output", "urls.conf"}, fmt.Sprintf("%d URLs in urls.conf", l.objects), 5 * time.Second},
+			{"status", nil, "", 200 * time.Millisecond},
+			{"runs", nil, "", 200 * time.Millisecond},
 		} {
-			u, _, err := w.assetferry(c.command, c.args...)
+			u, err := w.prints(c.command, c.prints, c.args...)
 			if err != nil {
 				return err
 			}
