@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"assetferry/sources"
 )
@@ -456,4 +457,44 @@ func TestInventory(t *testing.T) {
 	if v, err := j.LastVerification(ctx, j.pair.ID); err != nil || v.Level != "sample" || v.Receipts != 2 || v.Contents != 1 || v.At.IsZero() {
 		t.Errorf("got %+v (%v)", v, err)
 	}
+}
+
+// TestStagedTogether verifies that items are stored as they are, whatever they have in common with
+// their neighbours.
+func TestStagedTogether(t *testing.T) {
+	kinds := []Item{
+		{},
+		{Action: Create, Reason: "new", State: ItemPlanned, Category: "category", Folder: "a", Slot: 1},
+		{Action: Create, Reason: "new", State: ItemPlanned, Category: "category", Folder: "b", Slot: 2},
+		{Action: Skip, Reason: "sidecar", State: ItemSkipped},
+		{Action: Create, Reason: "new", State: ItemPlanned, Category: "other", Folder: "a"},
+		{Action: Conflict, Reason: "taken", State: ItemConflict, Asset: "asset", Class: "class", Error: "error"},
+		{Action: Adopt, Reason: "identical", State: ItemPlanned, PreviousKey: "before"},
+		{Object: sources.Object{ContentType: "text/plain"}, Action: Skip, Reason: "sidecar", State: ItemSkipped},
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		j := begin(t)
+		var want []Item
+		for len(want) < 3*rowsAtOnce {
+			some := rapid.SliceOfN(rapid.IntRange(0, len(kinds)-1), 1, 4).Draw(rt, "kinds")
+			for range rapid.IntRange(1, rowsAtOnce).Draw(rt, "times") {
+				i := kinds[some[len(want)%len(some)]]
+				name := fmt.Sprintf("%04d.jpg", len(want))
+				i.Key, i.Size, i.Time, i.VersionTag = sources.Key("a/"+name), int64(len(want)), modified, "v"+name
+				if i.Category != "" {
+					i.Name = name
+				}
+				want = append(want, i)
+			}
+		}
+		must(t, j.Stage(t.Context(), j.run.Num, Page{Items: want}))
+		for n := range want {
+			if want[n].State == "" {
+				want[n].State = ItemStaged
+			}
+		}
+		if diff := cmp.Diff(want, collect(t, j.Items(t.Context(), j.run.Num))); diff != "" {
+			rt.Fatalf("items (-want +got):\n%s", diff)
+		}
+	})
 }

@@ -70,7 +70,8 @@ CREATE INDEX runs_pair ON runs (pair, num);
 -- previous_key: the key under which an object that is moved had arrived, or that of the object whose
 -- asset an adopted one shares. content_type: as the source says, NULL if it does not.
 -- The checks of action and state avoid IN: SQLite makes a table of each such list for each row
--- that it checks, and that took almost half of what it takes to store an item.
+-- that it checks, and that took almost half of what it takes to store an item. The values of new
+-- objects and of sidecars come first.
 CREATE TABLE items (
   run         INTEGER NOT NULL REFERENCES runs (num),
   key         TEXT NOT NULL,
@@ -78,11 +79,11 @@ CREATE TABLE items (
   time        INTEGER NOT NULL,
   version_tag TEXT NOT NULL,
   obstacle    TEXT NOT NULL,
-  action      TEXT CHECK (action = 'create' OR action = 'adopt' OR action = 'replace' OR action = 'update_metadata' OR action = 'move'
-    OR action = 'trash' OR action = 'unchanged' OR action = 'skip' OR action = 'conflict'),
+  action      TEXT CHECK (action = 'create' OR action = 'skip' OR action = 'adopt' OR action = 'replace' OR action = 'update_metadata'
+    OR action = 'move' OR action = 'trash' OR action = 'unchanged' OR action = 'conflict'),
   reason      TEXT NOT NULL DEFAULT '',
-  state       TEXT NOT NULL DEFAULT 'staged' CHECK (state = 'planned' OR state = 'sending' OR state = 'done' OR state = 'staged'
-    OR state = 'sent' OR state = 'retry_scheduled' OR state = 'failed' OR state = 'retries_exhausted' OR state = 'changed' OR state = 'skipped'
+  state       TEXT NOT NULL DEFAULT 'staged' CHECK (state = 'planned' OR state = 'skipped' OR state = 'sending' OR state = 'done' OR state = 'staged'
+    OR state = 'sent' OR state = 'retry_scheduled' OR state = 'failed' OR state = 'retries_exhausted' OR state = 'changed'
     OR state = 'conflict' OR state = 'unconfirmed'),
   category    TEXT NOT NULL DEFAULT '',
   folder      TEXT NOT NULL DEFAULT '',

@@ -79,6 +79,49 @@ func insertSidecars(ctx context.Context, tx *sql.Tx, run int64, listed []Sidecar
 	return nil
 }
 
+// recordedAtOnce is the number of sidecars that one transaction records.
+const recordedAtOnce = 2000
+
+// RecordSidecars stores the sidecars that have items in a run, claimed by it, unless they are
+// stored. Their items have a reason; fold returns a key in the form for lookups.
+func (s *Store) RecordSidecars(ctx context.Context, run int64, reason string, fold func(sources.Key) string) error {
+	const skipped = ` run = ?1 AND reason = ?2 AND state = 'skipped' AND key > ?3 `
+	for after := sources.Key(""); ; {
+		keys, err := query(ctx, s.r, "list planned sidecars", func(rows *sql.Rows) (key sources.Key, err error) {
+			return key, rows.Scan(&key)
+		}, `SELECT key FROM items WHERE`+skipped+`ORDER BY key LIMIT ?4`, run, reason, after, recordedAtOnce)
+		if err != nil || len(keys) == 0 {
+			return err
+		}
+		last := keys[len(keys)-1]
+		if err := s.Write(ctx, "record sidecars", func(ctx context.Context, tx *sql.Tx) error {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO sidecars (pair, key, folded, size, time, version_tag, pending)
+				SELECT (SELECT pair FROM runs WHERE num = ?1), key, key, size, time, version_tag, run FROM items
+				WHERE`+skipped+`AND key <= ?4 ON CONFLICT (pair, key) DO NOTHING`, run, reason, after, last); err != nil {
+				return err
+			}
+			return foldSidecars(ctx, tx, run, keys, fold)
+		}); err != nil {
+			return err
+		}
+		after = last
+	}
+}
+
+// foldSidecars stores the form for lookups of the few keys that differ from it.
+func foldSidecars(ctx context.Context, tx *sql.Tx, run int64, keys []sources.Key, fold func(sources.Key) string) error {
+	for _, key := range keys {
+		folded := fold(key)
+		if folded == string(key) {
+			continue
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE sidecars SET folded = ? WHERE pair = (SELECT pair FROM runs WHERE num = ?) AND key = ?`, folded, run, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // SaveSidecars stores sidecars that were recognized only after the listing.
 func (s *Store) SaveSidecars(ctx context.Context, run int64, all []Sidecar) error {
 	return s.Write(ctx, "save sidecars", func(ctx context.Context, tx *sql.Tx) error {

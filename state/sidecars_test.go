@@ -2,6 +2,8 @@ package state
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -58,6 +60,34 @@ func TestSidecarsOfRuns(t *testing.T) {
 	must(t, j.FinishRun(ctx, j.run.Num))
 	a.Claimed, a.Pending, b.Claimed = 0, false, 0
 	j.wantSidecars(a, b, c)
+}
+
+// TestRecordedSidecars verifies that the sidecars among the items of a run are stored, claimed by the
+// run, unless they are stored already.
+func TestRecordedSidecars(t *testing.T) {
+	const more = 2
+	j := begin(t)
+	known := sidecar("a/00000.json")
+	known.Unread, known.Size = true, 99
+	must(t, j.SaveSidecars(t.Context(), j.run.Num, []Sidecar{known}))
+	must(t, j.UnreadSidecar(t.Context(), j.pair.ID, known.Key))
+	want := []Sidecar{known}
+	p := Page{Items: []Item{{Object: known.Object, Action: Skip, Reason: "sidecar", State: ItemSkipped}}}
+	for n := 1; n < recordedAtOnce+more; n++ {
+		c := sidecar(fmt.Sprintf("a/%05d.json", n))
+		c.Claimed = j.run.Num
+		if n%100 == 0 {
+			c.Key = sources.Key(fmt.Sprintf("a/%05d.JSON", n))
+		}
+		want = append(want, c)
+		p.Items = append(p.Items, Item{Object: c.Object, Action: Skip, Reason: "sidecar", State: ItemSkipped},
+			Item{Object: sources.Object{Key: c.Key + ".jpg", Time: modified}, Action: Skip, Reason: "filtered", State: ItemSkipped})
+	}
+	must(t, j.Stage(t.Context(), j.run.Num, p))
+	for range 2 {
+		must(t, j.RecordSidecars(t.Context(), j.run.Num, "sidecar", func(key sources.Key) string { return strings.ToLower(string(key)) }))
+		j.wantSidecars(want...)
+	}
 }
 
 // TestMissedSidecars verifies that a sidecar which was missed stays pending until no data of the

@@ -76,7 +76,7 @@ func (e *Explainer) load(ctx context.Context, p state.Pair, key sources.Key) (h 
 		return h, err
 	}
 	if h.receipt == nil {
-		if h.sidecar, err = e.loadSidecar(ctx, p, key); err != nil {
+		if h.sidecar, err = e.loadSidecar(ctx, h); err != nil {
 			return h, err
 		}
 		h.sharesWith, err = orNil(e.Store.AliasOwner(ctx, p.ID, key))

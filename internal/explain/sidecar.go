@@ -11,7 +11,6 @@ import (
 	"assetferry/internal/metadata"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
-	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -21,21 +20,15 @@ type sidecar struct {
 	owners []History
 }
 
-// loadSidecar returns the sidecar with a key and the objects that it belongs to; nil if there is none.
-func (e *Explainer) loadSidecar(ctx context.Context, p state.Pair, key sources.Key) (*sidecar, error) {
-	folded, ok := metadata.FoldSidecar(string(key))
-	if !ok {
-		return nil, nil
-	}
-	all, err := e.Store.SidecarsAmong(ctx, p.ID, []string{folded})
-	if err != nil {
+// loadSidecar returns the sidecar of a history and the objects that it belongs to; nil if there is
+// none.
+func (e *Explainer) loadSidecar(ctx context.Context, of History) (*sidecar, error) {
+	p, key := of.pair, of.key
+	recorded, err := e.recordedSidecar(ctx, of)
+	if recorded == nil || err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(all, func(c state.Sidecar) bool { return c.Key == key })
-	if at < 0 {
-		return nil, nil
-	}
-	s := &sidecar{Sidecar: all[at]}
+	s := &sidecar{Sidecar: *recorded}
 	runs, err := e.Store.RunsOf(ctx, p.ID, 1)
 	if err != nil || len(runs) == 0 {
 		return s, err
@@ -60,6 +53,30 @@ func (e *Explainer) loadSidecar(ctx context.Context, p state.Pair, key sources.K
 		s.owners = append(s.owners, h)
 	}
 	return s, nil
+}
+
+// recordedSidecar returns a sidecar as it was listed last; nil if there is none. Before the first
+// plan is carried out, only the item records it.
+func (e *Explainer) recordedSidecar(ctx context.Context, of History) (*state.Sidecar, error) {
+	folded, ok := metadata.FoldSidecar(string(of.key))
+	if !ok {
+		return nil, nil
+	}
+	all, err := e.Store.SidecarsAmong(ctx, of.pair.ID, []string{folded})
+	if err != nil {
+		return nil, err
+	}
+	if at := slices.IndexFunc(all, func(c state.Sidecar) bool { return c.Key == of.key }); at >= 0 {
+		return &all[at], nil
+	}
+	if len(of.stages) == 0 {
+		return nil, nil
+	}
+	last := of.stages[len(of.stages)-1].Item
+	if last.Reason != string(migrate.ReasonSidecar) {
+		return nil, nil
+	}
+	return &state.Sidecar{Object: last.Object, Folded: folded}, nil
 }
 
 // addSidecar lists the objects that a sidecar belongs to, and its values as far as they are stored.

@@ -252,6 +252,9 @@ func (a *Applier) begin(ctx context.Context) (left map[state.Action]bool, err er
 	case state.Applying:
 		return left, nil
 	case state.Planned:
+		if err := a.recordSidecars(ctx, tallies); err != nil {
+			return nil, err
+		}
 		return left, a.State.SetRunState(ctx, a.run.Num, state.Planned, state.Applying)
 	}
 	return nil, fmt.Errorf("run %s is %s and cannot be applied: %w", a.run.ID, a.run.State, state.ErrConflict)

@@ -2,12 +2,22 @@ package apply
 
 import (
 	"context"
+	"slices"
 
 	"assetferry/internal/metadata"
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/state"
 )
+
+// recordSidecars stores the sidecars of the plan, before an asset exists that they may describe.
+func (a *Applier) recordSidecars(ctx context.Context, plan []state.Tally) error {
+	if !slices.ContainsFunc(plan, func(t state.Tally) bool { return t.Reason == string(migrate.ReasonSidecar) }) {
+		return nil
+	}
+	a.Sidecarless = false
+	return a.RecordSidecars(ctx, a.run)
+}
 
 // leaveSidecars leaves the sidecars of assets that this run did not update to a later run.
 func (a *Applier) leaveSidecars(ctx context.Context) error {

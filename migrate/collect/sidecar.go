@@ -54,6 +54,15 @@ func (d Collector) SidecarFields(ctx context.Context, run state.Run, key sources
 	return fields, remark, nil
 }
 
+// RecordSidecars stores the sidecars that a run has only as items: a plan without existing assets
+// stores them only there, because it takes less time.
+func (d Collector) RecordSidecars(ctx context.Context, run state.Run) error {
+	return d.State.RecordSidecars(ctx, run.Num, string(migrate.ReasonSidecar), func(key sources.Key) string {
+		folded, _ := metadata.FoldSidecar(string(key))
+		return folded
+	})
+}
+
 // ReadSidecar reads a sidecar.
 func (d Collector) ReadSidecar(ctx context.Context, c state.Sidecar) (fields metadata.Fields, err error) {
 	o := c.Object

@@ -277,7 +277,10 @@ func (w *walk) sidecar(ctx context.Context, o sources.Object) (taken bool, err e
 		return true, w.stage(ctx)
 	case remembered, here:
 		migrate.SetDecision(&i, state.Skip, migrate.ReasonSidecar)
-		if !same || w.listing.claimed {
+		switch {
+		case w.listing.claimed && !remembered:
+			w.listing.unrecorded = true // its item is enough: see collect.Collector.RecordSidecars
+		case w.listing.claimed, !same:
 			w.page.Sidecars = append(w.page.Sidecars, w.newSidecar(i))
 		}
 	default:

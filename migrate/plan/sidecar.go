@@ -191,6 +191,11 @@ func (s *changedSidecars) do(ctx context.Context) error {
 	if !s.FollowsSidecars() || s.onlyFailed() != nil || s.Approval != nil || s.listing.claimed {
 		return nil
 	}
+	if s.listing.unrecorded || s.run.Cursor != "" { // by this process, or by the one that began the listing
+		if err := s.RecordSidecars(ctx, s.run); err != nil {
+			return err
+		}
+	}
 	for page, err := range migrate.Pages(s.State.PendingSidecars(ctx, s.run.Pair.ID), migrate.PageSize) {
 		if err != nil {
 			return err

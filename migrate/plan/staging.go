@@ -17,6 +17,7 @@ type listing struct {
 	judged           int64 // how much of that is decided
 	possibleSidecars bool  // a file was listed that may be a sidecar
 	claimed          bool  // the run has claimed every sidecar while it was staged
+	unrecorded       bool  // some of these are only items
 }
 
 // A staging writes listed objects to the state database page by page, with the decisions about them

@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
@@ -213,13 +212,38 @@ func (s *scanner) element() (name []byte, text string, ok bool) {
 
 func isUnusual(b byte) bool { return b < 0x20 || b > 0x7e || b == '>' }
 
-// unescape replaces the predefined entities of XML.
+// unescape replaces the predefined entities of XML. Most version tags have two of them.
 func unescape(raw []byte) (text string, ok bool) {
-	if bytes.IndexByte(raw, '&') < 0 {
+	before, after, escaped := bytes.Cut(raw, []byte("&"))
+	if !escaped {
 		return string(raw), true
 	}
-	text = entities.Replace(string(raw))
-	return text, strings.Count(text, "&") == bytes.Count(raw, []byte("&amp;"))
+	plain := make([]byte, 0, 64) // on the stack
+	for escaped {
+		name, rest, ends := bytes.Cut(after, []byte(";"))
+		char, ok := entity(string(name))
+		if !ok || !ends {
+			return "", false
+		}
+		plain = append(append(plain, before...), char)
+		before, after, escaped = bytes.Cut(rest, []byte("&"))
+	}
+	return string(append(plain, before...)), true
 }
 
-var entities = strings.NewReplacer("&quot;", `"`, "&#34;", `"`, "&apos;", "'", "&#39;", "'", "&lt;", "<", "&gt;", ">", "&amp;", "&")
+// entity returns the character of a predefined entity, or of the numbers of two of them.
+func entity(name string) (char byte, ok bool) {
+	switch name {
+	case "quot", "#34":
+		return '"', true
+	case "apos", "#39":
+		return '\'', true
+	case "lt":
+		return '<', true
+	case "gt":
+		return '>', true
+	case "amp":
+		return '&', true
+	}
+	return 0, false
+}

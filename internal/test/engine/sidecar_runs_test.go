@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"strings"
 	"sync"
 	"testing"
 
@@ -186,6 +187,28 @@ func TestSidecarsCountAfterAPlan(t *testing.T) {
 	}
 }
 
+// TestAPlanStoresSidecarsAsItems verifies that a plan without existing assets stores its sidecars
+// only as items, and that they are stored as sidecars once it is carried out.
+func TestAPlanStoresSidecarsAsItems(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "a.jpg.JSON", saying("of a"))
+	stored := func() (all []state.Sidecar) {
+		for c, err := range w.store.Sidecars(t.Context(), w.pair.ID, "") {
+			must(t, err)
+			all = append(all, c)
+		}
+		return all
+	}
+	if w.plan(migrate.DefaultRules()); len(stored()) > 0 {
+		t.Errorf("a plan stored %v", stored())
+	}
+	w.migrate(migrate.DefaultRules())
+	if all := stored(); len(all) != 1 || all[0].Folded != "a.jpg.json" || all[0].Pending {
+		t.Errorf("a run stored %+v", all)
+	}
+	w.wantDescriptions(map[string]string{"a.jpg": "of a"})
+}
+
 // TestSidecarsOfARunThatWasGivenUp verifies that assets that a given-up run uploaded are not
 // updated again from the same sidecars.
 func TestSidecarsOfARunThatWasGivenUp(t *testing.T) {
@@ -291,6 +314,25 @@ func TestOneFailureDescribesNothingElseAgain(t *testing.T) {
 // or given up, the metadata of its sidecars is written in the end, and the next run has nothing to
 // do.
 func TestSidecarsWhereverARunDies(t *testing.T) {
+	diesEverywhere(t, diesAt)
+}
+
+// TestSidecarsWhereverTheFirstRunDies verifies the same of the first run, which stores its sidecars
+// only before it uploads something.
+func TestSidecarsWhereverTheFirstRunDies(t *testing.T) {
+	for what, last := range map[string]string{"listed after its object": "zzz.txt.JSON", "listed before its object": "zzz.XMP"} {
+		t.Run(what, func(t *testing.T) {
+			diesEverywhere(t, func(t *testing.T, kind inject.StateFault, call int, givesUp bool) bool {
+				t.Helper()
+				return firstDiesAt(t, kind, call, givesUp, last)
+			})
+		})
+	}
+}
+
+// diesEverywhere kills a run at many calls to the state database, until there are no more.
+func diesEverywhere(t *testing.T, diesAt func(t *testing.T, kind inject.StateFault, call int, givesUp bool) (died bool)) {
+	t.Helper()
 	random, step := seedtest.Rand(t), 19*slowdown
 	if sweepsAll() {
 		step = 1
@@ -308,6 +350,41 @@ func TestSidecarsWhereverARunDies(t *testing.T) {
 			})
 		}
 	}
+}
+
+// firstDiesAt kills the first run at a call to the state database, and reports whether there was
+// such a call. The last object has a sidecar with a given key.
+func firstDiesAt(t *testing.T, kind inject.StateFault, call int, givesUp bool, last string) (died bool) {
+	t.Helper()
+	w := newWorld(t)
+	defer w.close()
+	w.putWithSidecars(2)
+	want := map[string]string{"000.txt": "of 000.txt", "001.txt": "of 001.txt", "zzz.txt": ""}
+	content := xmp("a caption")
+	if strings.HasSuffix(last, ".JSON") {
+		want["zzz.txt"] = "of zzz.txt"
+		content = saying("of zzz.txt")
+	}
+	w.put("zzz.txt", "zzz", last, content)
+	at := inject.At(call)
+	w.hook(kind.Hook(at))
+	_, err := w.try(t.Context(), syncing())
+	w.unhook()
+	if !at.Came() {
+		must(t, err)
+	}
+	if run, err := w.store.Unfinished(t.Context(), w.pair.ID); err == nil && givesUp {
+		w.giveUp(migrate.Plan{Run: run})
+	}
+	w.syncs(syncing())
+	w.syncs(syncing())
+	if w.wantDescriptions(want); t.Failed() {
+		t.Fatalf("after a first run that died at call %d", call)
+	}
+	if w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 6}); t.Failed() {
+		t.Fatalf("the run after one that died at call %d, and two others, had work to do", call)
+	}
+	return at.Came()
 }
 
 // diesAt kills a run at a call to the state database, and reports whether there was such a call.
