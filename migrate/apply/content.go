@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
 
 	"assetferry/internal/faultpoint"
 	"assetferry/internal/metadata"
@@ -37,7 +38,12 @@ func (t uploadSlots) begin(ctx context.Context) error {
 	}
 }
 
-func (t uploadSlots) end() { <-t }
+// end ends a turn, and lets the worker of the next one run before this goroutine: recording the
+// result can wait, but the service is idle until the next upload.
+func (t uploadSlots) end() {
+	<-t
+	runtime.Gosched()
+}
 
 // A prepared item contains the data that can be read before a worker is free.
 type prepared struct {

@@ -31,7 +31,10 @@ var errStop = errors.New("the loop ended")
 // keys is missing.
 func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
 	return func(yield func(sources.Object, error) bool) {
-		l := &listing{source: s, now: time.Now(), after: string(after), yield: yield}
+		l := &listing{source: s, now: time.Now(), yield: yield}
+		if after != "" {
+			l.after = s.url.Prefix + string(after)
+		}
 		err := l.run(ctx)
 		switch {
 		case err == errStop:
@@ -47,100 +50,171 @@ func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sourc
 	}
 }
 
-// A listing reads all pages once.
+// A listing reads all pages once. If pages are slow, it reads several at a time; see ranges.go. All
+// names of it are keys with the prefix.
 type listing struct {
 	source *Source
 	now    time.Time
-	after  string
+	after  string // the name after which it begins; "" for the beginning
 	yield  func(sources.Object, error) bool
-	last   string // the last key, with the prefix
-	token  string // of the last requested page
-	empty  int    // empty pages in a row
+	asking sync.WaitGroup // of all requests
+
+	last  string // the last name that was read
+	split split
+}
+
+// A chain requests the pages of a range of names, one after the other. One goroutine at a time uses
+// it.
+type chain struct {
+	*listing
+	after string // the names of the range are after this one; "" for all
+	until string // and not after this one; "" for all
+	token string // of the next page
+	empty int    // empty pages in a row
+
+	results chan result // of requests in the background; nil without them
+}
+
+// A result is a page of a chain, or the error of its request.
+type result struct {
+	page   *s3.ListObjectsV2Output
+	err    error
+	goesOn bool          // the chain has more pages
+	broken error         // why it has none although the page is not the last one
+	wait   time.Duration // of the consumer, for the result
+}
+
+// request requests the next page.
+func (c *chain) request(ctx context.Context) (a result) {
+	in := &s3.ListObjectsV2Input{}
+	switch {
+	case c.token != "":
+		in.ContinuationToken = &c.token
+	case c.after != "":
+		in.StartAfter = &c.after
+	}
+	if a.page, a.err = c.page(ctx, in); a.err != nil {
+		return a
+	}
+	a.broken = c.follow(a.page)
+	a.goesOn = a.broken == nil && c.token != "" && !c.ends(a.page)
+	return a
+}
+
+// ends reports whether a page reaches the end of the range. The key may be invalid, which is
+// reported with the object.
+func (c *chain) ends(page *s3.ListObjectsV2Output) bool {
+	if c.until == "" || len(page.Contents) == 0 {
+		return false
+	}
+	last, err := decodeKey(aws.ToString(page.Contents[len(page.Contents)-1].Key), page.EncodingType)
+	return err == nil && last > c.until
+}
+
+// follow records the token of the next page, or the end.
+func (c *chain) follow(page *s3.ListObjectsV2Output) error {
+	before := c.token
+	c.token = ""
+	if !*page.IsTruncated {
+		return nil
+	}
+	if c.empty++; len(page.Contents) > 0 {
+		c.empty = 0
+	}
+	next := aws.ToString(page.NextContinuationToken)
+	switch {
+	case next == "":
+		return errors.New("a page of the listing is not the last one, but has no continuation token")
+	case next == before || c.empty > emptyPages:
+		return errors.New("the listing does not advance: a page has its own continuation token")
+	}
+	c.token = next
+	return nil
+}
+
+// run lists all names, and waits for its requests.
+func (l *listing) run(ctx context.Context) error {
+	defer l.asking.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for after, more := l.after, true; more; after = l.last {
+		next, ranges, err := l.serial(ctx, &chain{listing: l, after: after})
+		if err != nil {
+			return err
+		}
+		if more, err = l.parallel(ctx, next, ranges); err != nil {
+			return err
+		}
+	}
+	return l.end()
 }
 
 // askAhead is the number of objects of a page after which the next page is requested, in parallel
 // with the remaining objects. A consumer that stops early does not cause the request.
 const askAhead = 100
 
-// run requests one page after the other, at most one ahead of the objects.
-func (l *listing) run(ctx context.Context) error {
-	var asking sync.WaitGroup
-	defer asking.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	type answer struct {
-		page *s3.ListObjectsV2Output
-		err  error
-	}
-	answers := make(chan answer, 1)
+// serial requests one page after the other, at most one ahead of the objects. If pages are slow, it
+// returns the ranges of names that it has not listed, and the first of the names.
+func (l *listing) serial(ctx context.Context, c *chain) (next string, ranges []*chain, err error) {
+	results := make(chan result, 1)
 	ask := func() {
-		asking.Go(func() {
-			page, err := l.page(ctx, l.token)
-			answers <- answer{page, err}
-		})
+		l.asking.Go(func() { results <- c.request(ctx) })
 	}
+	r := reading{after: c.after}
 	for ask(); ; {
-		a := <-answers
-		if a.err != nil {
-			return a.err
+		waits := time.Now()
+		a := <-results
+		a.wait = time.Since(waits)
+		passed, err := l.read(ctx, &r, a, ask)
+		if passed || err != nil || !a.goesOn {
+			return r.next, ranges, cmp.Or(err, a.broken)
 		}
-		err := l.follow(a.page)
-		goesOn := err == nil && l.token != ""
-		for n, o := range a.page.Contents {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			if err := l.object(o, a.page.EncodingType); err != nil {
-				return err
-			}
-			if goesOn && n == askAhead {
-				ask()
+		if ranges == nil {
+			if ranges = l.split.ranges(ctx, l, a); ranges != nil {
+				r.until = ranges[0].after
+				l.ahead(ctx, ranges[:min(lanes-1, len(ranges))])
 			}
 		}
-		if !goesOn {
-			return cmp.Or(err, l.end())
+	}
+}
+
+// A reading is the progress in a range.
+type reading struct {
+	after, until string // as of a chain
+	last         string // the last name
+	next         string // the first name after the range
+}
+
+// read yields the objects of a page, and reports whether it has names after the range. It calls ask
+// when it is time for the next page.
+func (l *listing) read(ctx context.Context, r *reading, a result, ask func()) (passed bool, err error) {
+	if a.err != nil {
+		return false, a.err
+	}
+	for n, o := range a.page.Contents {
+		if ctx.Err() != nil {
+			return false, context.Cause(ctx)
 		}
-		if len(a.page.Contents) <= askAhead {
+		if passed, err := l.object(r, o, a.page.EncodingType); passed || err != nil {
+			return passed, err
+		}
+		if a.goesOn && n == askAhead {
 			ask()
 		}
 	}
+	if a.goesOn && len(a.page.Contents) <= askAhead {
+		ask()
+	}
+	return false, nil
 }
 
-// follow records the token of the next page, or the end.
-func (l *listing) follow(page *s3.ListObjectsV2Output) error {
-	before := l.token
-	l.token = ""
-	if !*page.IsTruncated {
-		return nil
-	}
-	if l.empty++; len(page.Contents) > 0 {
-		l.empty = 0
-	}
-	next := aws.ToString(page.NextContinuationToken)
-	switch {
-	case next == "":
-		return errors.New("a page of the listing is not the last one, but has no continuation token")
-	case next == before || l.empty > emptyPages:
-		return errors.New("the listing does not advance: a page has its own continuation token")
-	}
-	l.token = next
-	return nil
-}
-
-// page requests one page.
-func (l *listing) page(ctx context.Context, token string) (*s3.ListObjectsV2Output, error) {
+// page requests one page of names.
+func (l *listing) page(ctx context.Context, in *s3.ListObjectsV2Input) (*s3.ListObjectsV2Output, error) {
 	s := l.source
-	in := &s3.ListObjectsV2Input{
-		Bucket: &s.url.Bucket, RequestPayer: s.payer, EncodingType: types.EncodingTypeUrl,
-		OptionalObjectAttributes: []types.OptionalObjectAttributes{types.OptionalObjectAttributesRestoreStatus},
-	}
-	if s.url.Prefix != "" {
+	in.Bucket, in.RequestPayer, in.EncodingType = &s.url.Bucket, s.payer, types.EncodingTypeUrl
+	in.OptionalObjectAttributes = []types.OptionalObjectAttributes{types.OptionalObjectAttributesRestoreStatus}
+	if in.Prefix == nil && s.url.Prefix != "" {
 		in.Prefix = &s.url.Prefix
-	}
-	if token != "" {
-		in.ContinuationToken = &token
-	} else if l.after != "" {
-		in.StartAfter = s.name(sources.Key(l.after))
 	}
 	var out *s3.ListObjectsV2Output
 	var c contents
@@ -158,35 +232,41 @@ func (l *listing) page(ctx context.Context, token string) (*s3.ListObjectsV2Outp
 	return out, err
 }
 
-// object yields an object of a page.
-func (l *listing) object(o types.Object, encoding types.EncodingType) error {
+// object yields an object of a page, and reports whether it is after the range instead. Some
+// services list names before the range, too: those that do not know StartAfter.
+func (l *listing) object(r *reading, o types.Object, encoding types.EncodingType) (passed bool, err error) {
 	name, err := decodeKey(aws.ToString(o.Key), encoding)
 	if err != nil {
-		return err
+		return false, err
 	}
 	key, ok := strings.CutPrefix(name, l.source.url.Prefix)
 	switch {
 	case !ok:
-		return fmt.Errorf("the listing has the key %q without the prefix", name)
-	case name <= l.last:
-		return &disorderError{name, l.last}
+		return false, fmt.Errorf("the listing has the key %q without the prefix", name)
+	case name <= r.last:
+		return false, &disorderError{name, r.last}
 	case o.Size == nil || *o.Size < 0:
-		return fmt.Errorf("the listing has no size for the key %q", name)
+		return false, fmt.Errorf("the listing has no size for the key %q", name)
 	}
-	l.last = name
+	r.last = name
 	switch {
+	case r.until != "" && name > r.until:
+		r.next = name
+		return true, nil
 	case key == "" && *o.Size > 0:
-		return fmt.Errorf("the prefix itself is an object of %d bytes, which has no key below the prefix", *o.Size)
-	case key <= l.after: // also the folder marker of the prefix, and keys of a service without StartAfter
-		return nil
+		return false, fmt.Errorf("the prefix itself is an object of %d bytes, which has no key below the prefix", *o.Size)
+	}
+	l.last = max(l.last, name)
+	if key == "" || name <= r.after { // the folder marker of the prefix
+		return false, nil
 	}
 	object := sources.Object{
 		Key: sources.Key(key), Size: *o.Size, Time: modified(o.LastModified), VersionTag: versionTag(o.ETag), Obstacle: l.obstacle(o, key),
 	}
 	if !l.yield(object, nil) {
-		return errStop
+		return false, errStop
 	}
-	return nil
+	return false, nil
 }
 
 // end checks a complete listing.
