@@ -72,7 +72,7 @@ type chain struct {
 	token string // of the next page
 	empty int    // empty pages in a row
 
-	results chan result // of requests in the background; nil without them
+	results chan result // in the order of the pages; nil before they are requested
 }
 
 // A result is a page of a chain, or the error of its request.
@@ -97,18 +97,8 @@ func (c *chain) request(ctx context.Context) (a result) {
 		return a
 	}
 	a.broken = c.follow(a.page)
-	a.goesOn = a.broken == nil && c.token != "" && !c.ends(a.page)
+	a.goesOn = a.broken == nil && c.token != ""
 	return a
-}
-
-// ends reports whether a page reaches the end of the range. The key may be invalid, which is
-// reported with the object.
-func (c *chain) ends(page *s3.ListObjectsV2Output) bool {
-	if c.until == "" || len(page.Contents) == 0 {
-		return false
-	}
-	last, err := decodeKey(aws.ToString(page.Contents[len(page.Contents)-1].Key), page.EncodingType)
-	return err == nil && last > c.until
 }
 
 // follow records the token of the next page, or the end.
@@ -137,75 +127,95 @@ func (l *listing) run(ctx context.Context) error {
 	defer l.asking.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	for after, more := l.after, true; more; after = l.last {
-		next, ranges, err := l.serial(ctx, &chain{listing: l, after: after})
+	r := &reading{chain: &chain{listing: l, after: l.after}, result: beforeFirst}
+	for r != nil {
+		ranges, err := l.serial(ctx, r)
 		if err != nil {
 			return err
 		}
-		if more, err = l.parallel(ctx, next, ranges); err != nil {
+		if r, err = l.parallel(ctx, r, ranges); err != nil {
 			return err
 		}
 	}
 	return l.end()
 }
 
+// A reading is the progress in a chain.
+type reading struct {
+	*chain
+	until   string // as of the chain, or where it has to stop
+	last    string // the last name
+	result  result // the current page
+	objects int    // how many of its objects were read
+	asked   bool   // the next page is requested
+}
+
+// beforeFirst is read before the first page.
+var beforeFirst = result{page: &s3.ListObjectsV2Output{}, goesOn: true}
+
 // askAhead is the number of objects of a page after which the next page is requested, in parallel
 // with the remaining objects. A consumer that stops early does not cause the request.
 const askAhead = 100
 
-// serial requests one page after the other, at most one ahead of the objects. If pages are slow, it
-// returns the ranges of names that it has not listed, and the first of the names.
-func (l *listing) serial(ctx context.Context, c *chain) (next string, ranges []*chain, err error) {
-	results := make(chan result, 1)
-	ask := func() {
-		l.asking.Go(func() { results <- c.request(ctx) })
+// serial goes on with a reading to its end, one page after the other, at most one ahead of the
+// objects. If pages are slow, it returns ranges instead, and stops where they begin.
+func (l *listing) serial(ctx context.Context, r *reading) (ranges []*chain, err error) {
+	if r.results == nil {
+		r.results = make(chan result, 1)
 	}
-	r := reading{after: c.after}
-	for ask(); ; {
-		waits := time.Now()
-		a := <-results
-		a.wait = time.Since(waits)
-		passed, err := l.read(ctx, &r, a, ask)
-		if passed || err != nil || !a.goesOn {
-			return r.next, ranges, cmp.Or(err, a.broken)
+	ask := func() {
+		if !r.asked {
+			r.asked = true
+			l.asking.Go(func() { r.results <- r.request(ctx) })
+		}
+	}
+	r.until = ""
+	for {
+		passed, err := r.read(ctx, ask)
+		if passed || err != nil || !r.result.goesOn {
+			return ranges, cmp.Or(err, r.result.broken)
 		}
 		if ranges == nil {
-			if ranges = l.split.ranges(ctx, l, a); ranges != nil {
+			if ranges = l.split.ranges(ctx, l, r.result); ranges != nil {
 				r.until = ranges[0].after
 				l.ahead(ctx, ranges[:min(lanes-1, len(ranges))])
 			}
 		}
+		began := time.Now()
+		r.result, r.objects, r.asked = <-r.results, 0, false
+		r.result.wait = time.Since(began)
 	}
 }
 
-// A reading is the progress in a range.
-type reading struct {
-	after, until string // as of a chain
-	last         string // the last name
-	next         string // the first name after the range
-}
-
-// read yields the objects of a page, and reports whether it has names after the range. It calls ask
-// when it is time for the next page.
-func (l *listing) read(ctx context.Context, r *reading, a result, ask func()) (passed bool, err error) {
-	if a.err != nil {
-		return false, a.err
+// read yields the objects of the page that were not read yet, and reports whether it stopped before
+// a name after the range. It calls ask when it is time for the next page.
+func (r *reading) read(ctx context.Context, ask func()) (passed bool, err error) {
+	if r.result.err != nil {
+		return false, r.result.err
 	}
-	for n, o := range a.page.Contents {
+	for _, o := range r.result.page.Contents[r.objects:] {
 		if ctx.Err() != nil {
 			return false, context.Cause(ctx)
 		}
-		if passed, err := l.object(r, o, a.page.EncodingType); passed || err != nil {
+		if passed, err := r.object(o, r.result.page.EncodingType); passed || err != nil {
 			return passed, err
 		}
-		if a.goesOn && n == askAhead {
+		if r.objects++; r.result.goesOn && r.objects > askAhead {
 			ask()
 		}
 	}
-	if a.goesOn && len(a.page.Contents) <= askAhead {
+	if r.result.goesOn {
 		ask()
 	}
 	return false, nil
+}
+
+// next returns the name before which a reading stopped; "" if it is at its end.
+func (r *reading) next() (string, error) {
+	if r.objects == len(r.result.page.Contents) {
+		return "", nil
+	}
+	return decodeKey(aws.ToString(r.result.page.Contents[r.objects].Key), r.result.page.EncodingType)
 }
 
 // page requests one page of names.
@@ -232,14 +242,14 @@ func (l *listing) page(ctx context.Context, in *s3.ListObjectsV2Input) (*s3.List
 	return out, err
 }
 
-// object yields an object of a page, and reports whether it is after the range instead. Some
-// services list names before the range, too: those that do not know StartAfter.
-func (l *listing) object(r *reading, o types.Object, encoding types.EncodingType) (passed bool, err error) {
+// object yields an object of a page, or reports that it is after the range. Some services list names
+// before the range, too: those that do not know StartAfter.
+func (r *reading) object(o types.Object, encoding types.EncodingType) (passed bool, err error) {
 	name, err := decodeKey(aws.ToString(o.Key), encoding)
 	if err != nil {
 		return false, err
 	}
-	key, ok := strings.CutPrefix(name, l.source.url.Prefix)
+	key, ok := strings.CutPrefix(name, r.source.url.Prefix)
 	switch {
 	case !ok:
 		return false, fmt.Errorf("the listing has the key %q without the prefix", name)
@@ -247,23 +257,19 @@ func (l *listing) object(r *reading, o types.Object, encoding types.EncodingType
 		return false, &disorderError{name, r.last}
 	case o.Size == nil || *o.Size < 0:
 		return false, fmt.Errorf("the listing has no size for the key %q", name)
-	}
-	r.last = name
-	switch {
 	case r.until != "" && name > r.until:
-		r.next = name
 		return true, nil
 	case key == "" && *o.Size > 0:
 		return false, fmt.Errorf("the prefix itself is an object of %d bytes, which has no key below the prefix", *o.Size)
 	}
-	l.last = max(l.last, name)
+	r.last, r.listing.last = name, name
 	if key == "" || name <= r.after { // the folder marker of the prefix
 		return false, nil
 	}
 	object := sources.Object{
-		Key: sources.Key(key), Size: *o.Size, Time: modified(o.LastModified), VersionTag: versionTag(o.ETag), Obstacle: l.obstacle(o, key),
+		Key: sources.Key(key), Size: *o.Size, Time: modified(o.LastModified), VersionTag: versionTag(o.ETag), Obstacle: r.obstacle(o, key),
 	}
-	if !l.yield(object, nil) {
+	if !r.yield(object, nil) {
 		return false, errStop
 	}
 	return false, nil

@@ -17,7 +17,8 @@ import (
 //
 // The first name after a range must be the first name of the next one. Otherwise names may be
 // missing between them: the service does not sort names by bytes, or does not know StartAfter. The
-// listing goes on without ranges then, and reports it if names are out of order.
+// chain of the range before goes on then, without ranges. So in the order of the service, no name is
+// left out, and it is noticed if that is another order.
 
 const (
 	// slowPage is the wait for a page that shows that the service is slower than the consumer of the
@@ -167,21 +168,31 @@ func (s *split) cut(l *listing, f folders) (ranges []*chain) {
 	return ranges
 }
 
-// parallel lists ranges, several at a time, and yields their objects in order. The first name after
-// those that were read is next. It reports whether names are left after the last range.
-func (l *listing) parallel(ctx context.Context, next string, ranges []*chain) (more bool, err error) {
+// parallel lists ranges, several at a time, and yields their objects in order. It goes on from a
+// reading that stopped before the first of them. It returns the last reading, which serial can go on
+// with; nil at the end of the listing.
+func (l *listing) parallel(ctx context.Context, r *reading, ranges []*chain) (*reading, error) {
 	for n, c := range ranges {
+		want, err := r.next()
+		if want == "" || err != nil {
+			return nil, err
+		}
 		l.ahead(ctx, ranges[n:min(n+lanes, len(ranges))])
-		adjoins := false
-		if next, adjoins, err = l.readRange(ctx, c, next); err != nil {
-			return false, err
+		of := &reading{chain: c, until: c.until}
+		adjoins, err := of.readRange(ctx, want)
+		if err != nil {
+			return nil, err
 		}
 		if !adjoins {
 			l.split.never = true
-			return true, nil
+			return r, nil
 		}
+		r = of
 	}
-	return next != "", nil
+	if next, err := r.next(); next == "" || err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 // ahead requests the pages of chains in the background.
@@ -194,39 +205,49 @@ func (l *listing) ahead(ctx context.Context, chains []*chain) {
 	}
 }
 
-// requestAll requests all pages.
+// requestAll requests all pages of a range.
 func (c *chain) requestAll(ctx context.Context) {
-	for goesOn := true; goesOn; {
+	for more := true; more; {
 		a := c.request(ctx)
+		more = a.goesOn && !c.ends(a.page)
 		select {
 		case c.results <- a:
 		case <-ctx.Done():
 			return
 		}
-		goesOn = a.goesOn
 	}
 }
 
-// readRange yields the objects of a range, and returns the first name after it. If the range does
-// not begin with the wanted name, it reports that it does not adjoin, and yields nothing.
-func (l *listing) readRange(ctx context.Context, c *chain, want string) (next string, adjoins bool, err error) {
-	r := reading{after: c.after, until: c.until}
+// ends reports whether a page reaches the end of the range. The key may be invalid, which is
+// reported with the object.
+func (c *chain) ends(page *s3.ListObjectsV2Output) bool {
+	if c.until == "" || len(page.Contents) == 0 {
+		return false
+	}
+	last, err := decodeKey(aws.ToString(page.Contents[len(page.Contents)-1].Key), page.EncodingType)
+	return err == nil && last > c.until
+}
+
+// readRange yields the objects of a range. If the range does not begin with the wanted name, it
+// reports that it does not adjoin, and yields nothing.
+func (r *reading) readRange(ctx context.Context, want string) (adjoins bool, err error) {
 	for {
-		var a result
 		select {
-		case a = <-c.results:
+		case r.result = <-r.results:
+			r.objects = 0
 		case <-ctx.Done():
-			return "", false, context.Cause(ctx)
+			return false, context.Cause(ctx)
 		}
-		if !adjoins && a.err == nil && len(a.page.Contents) > 0 {
-			first, err := decodeKey(aws.ToString(a.page.Contents[0].Key), a.page.EncodingType)
-			if adjoins = err == nil && first == want; !adjoins {
-				return "", false, nil
+		if !adjoins && r.result.err == nil {
+			first, err := r.next()
+			if first != want && (first != "" || !r.result.goesOn) {
+				return false, err
 			}
+			adjoins = first == want
 		}
-		passed, err := l.read(ctx, &r, a, func() {})
-		if passed || err != nil || !a.goesOn {
-			return r.next, adjoins, cmp.Or(err, a.broken)
+		passed, err := r.read(ctx, func() {})
+		if passed || err != nil || !r.result.goesOn {
+			return adjoins, cmp.Or(err, r.result.broken)
 		}
 	}
 }

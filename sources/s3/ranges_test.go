@@ -198,6 +198,20 @@ func TestSlowListingsOfOddServices(t *testing.T) {
 
 func ignoringCase(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) }
 
+// TestOrderAcrossRanges verifies that another order is noticed wherever it shows: in a range, between
+// two of them, or after the last one.
+func TestOrderAcrossRanges(t *testing.T) {
+	for folders := 1; folders < 70; folders += 7 {
+		b := newSlowBucket(10, slices.Concat(tree("a%03d/%03d", folders, 20), tree("B%03d/%03d", 3, 20), tree("c%03d/%03d", 60, 20))...)
+		b.compare = ignoringCase
+		slices.SortFunc(b.names, b.compare)
+		keys, _, err := b.list(t, "")
+		if _, disorder := errors.AsType[*disorderError](err); !disorder {
+			t.Errorf("%d folders: %d of %d keys, and %v", folders, len(keys), len(b.names), err)
+		}
+	}
+}
+
 // TestErrorInARange verifies that an error of a range is yielded after the objects before it.
 func TestErrorInARange(t *testing.T) {
 	b := newSlowBucket(10, tree("%03d/%03d", 100, 20)...)
