@@ -23,7 +23,7 @@ const (
 // requests that copying needs: ListObjectsV2, GetObject, HeadObject and PutObject.
 type bucket struct {
 	library
-	latency            time.Duration // before each answer
+	latency            time.Duration // from a request to its answer
 	lists, gets, heads atomic.Int64
 	sent               atomic.Int64 // bytes of objects
 	first              moment
@@ -32,7 +32,11 @@ type bucket struct {
 
 func (b *bucket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.first.now()
-	time.Sleep(b.latency)
+	if r.Method == http.MethodPut {
+		defer sleepUntil(time.Now().Add(b.latency)) // the answer is sent on return
+	} else {
+		time.Sleep(b.latency)
+	}
 	name, key, _ := strings.Cut(r.URL.Path[1:], "/")
 	switch {
 	case name != bucketName && name != copyName && name != emptyName:

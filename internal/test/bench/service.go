@@ -78,7 +78,7 @@ func newService(l library, latency time.Duration) *service {
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.first.now()
 	s.requests.Add(1)
-	time.Sleep(s.latency)
+	defer sleepUntil(time.Now().Add(s.latency)) // the answer is sent on return
 	route := r.Method + " " + r.URL.Path
 	switch {
 	case route == "POST /assets":
@@ -99,6 +99,8 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, `{"message":"unknown route"}`, http.StatusNotImplemented)
 	}
 }
+
+func sleepUntil(t time.Time) { time.Sleep(time.Until(t)) }
 
 func page(items []any) map[string]any {
 	return map[string]any{"items": items, "totalCount": len(items), "limit": 50, "offset": 0}
