@@ -163,7 +163,7 @@ func (j *journey) undoPlanned(run Run) (u Run, outcomes []Outcome) {
 	ctx := j.Context()
 	u, err := j.BeginUndo(ctx, run)
 	must(j, err)
-	must(j, j.StageUndo(ctx, u, "later", "shared"))
+	must(j, j.stageUndo(u))
 	var keys []sources.Key
 	for _, i := range collect(j, j.Items(ctx, u.Num, ItemStaged)) {
 		keys = append(keys, i.Key)
@@ -217,7 +217,7 @@ func TestUndoings(t *testing.T) {
 	}
 	u, err := j.BeginUndo(ctx, j.everyAction())
 	must(t, err)
-	must(t, j.StageUndo(ctx, u, "later", "shared"))
+	must(t, j.stageUndo(u))
 	keys := []string{"a/described", "a/new name", "a/replaced", "a/trashed", "b/created"}
 	if got := keysOf(collect(t, j.Items(ctx, u.Num))); !cmp.Equal(keys, got) {
 		t.Errorf("items: %q", got)
@@ -248,9 +248,18 @@ func TestUndoings(t *testing.T) {
 	if len(undoings) != 5 {
 		t.Errorf("%d undoings", len(undoings))
 	}
-	created, err := j.UndoableCreations(ctx, u, []sources.Key{"a/described", "a/new name", "a/replaced", "a/trashed", "b/created", "untouched"})
-	if diff := cmp.Diff(map[sources.Key]bool{"b/created": true}, created); err != nil || diff != "" {
-		t.Errorf("created (%v):\n%s", err, diff)
+	created := map[sources.Key]bool{}
+	for _, c := range collect(t, j.UndoCandidates(ctx, u)) {
+		created[c.Key] = c.Created
+	}
+	if diff := cmp.Diff(map[sources.Key]bool{"a/described": false, "a/new name": false, "a/replaced": false, "b/created": true}, created); diff != "" {
+		t.Errorf("created:\n%s", diff)
+	}
+	if all := collect(t, j.UndoCreations(ctx, u)); len(all) != 1 || all[0].key != "b/created" {
+		t.Errorf("created: %+v", all)
+	}
+	if n, err := j.CountUndoChanges(ctx, u); err != nil || n != 4 {
+		t.Errorf("%d changes (%v)", n, err)
 	}
 }
 
@@ -278,7 +287,7 @@ func TestUndoOfSyncAndLaterRuns(t *testing.T) {
 
 	u, err := j.PlanUndo(t.Context(), run)
 	must(t, err)
-	must(t, j.StageUndo(t.Context(), u, "later", "shared"))
+	must(t, j.stageUndo(u))
 	got := map[string]string{}
 	for _, i := range collect(t, j.Items(t.Context(), u.Num)) {
 		got[string(i.Key)] = string(i.State) + " " + i.Error
@@ -306,7 +315,7 @@ func TestUndoOfSyncModifies(t *testing.T) {
 	ctx := t.Context()
 	u, err := j.BeginUndo(ctx, j.everyAction())
 	must(t, err)
-	must(t, j.StageUndo(ctx, u, "later", "shared"))
+	must(t, j.stageUndo(u))
 	items := collect(t, j.Items(ctx, u.Num))
 	for n := range items {
 		items[n].Action, items[n].Reason, items[n].State = Skip, "gone", ItemSkipped
