@@ -119,10 +119,30 @@ type Creation struct {
 	key sources.Key
 }
 
-// UndoCreations lists the assets that the undone run created and wrote last, in the order of their
+// An UndoReader reads the possible items of an undo.
+type UndoReader struct {
+	store *Store
+	undo  Run
+
+	// What the undone run has. Most runs have nothing of that, and then nothing has to be looked up
+	// for each receipt.
+	changes bool // items that change or trash an existing asset
+	former  bool // previous states of assets
+	shared  bool // later runs of the pair shared assets
+}
+
+// ReadUndo prepares to read the possible items of an undo.
+func (s *Store) ReadUndo(ctx context.Context, undo Run) (*UndoReader, error) {
+	u := &UndoReader{store: s, undo: undo}
+	err := s.r.row(ctx, "find undoable changes", `SELECT EXISTS (SELECT 1 FROM items i WHERE i.run = ?2 AND (`+changesAsset+` OR i.action = 'trash')),
+		EXISTS (SELECT 1 FROM former WHERE run = ?2), EXISTS (SELECT 1 FROM aliases WHERE pair = ?1 AND run > ?2)`, undo.Pair.ID, undo.Undoes).
+		Scan(&u.changes, &u.former, &u.shared)
+	return u, err
+}
+
+// Creations lists the assets that the undone run created and wrote last, in the order of their
 // keys. It reads only what is compared with a listing.
-func (s *Store) UndoCreations(ctx context.Context, undo Run) iter.Seq2[Creation, error] {
-	const op = "list created assets"
+func (u *UndoReader) Creations(ctx context.Context) iter.Seq2[Creation, error] {
 	scan := func(rows *sql.Rows) (c Creation, base sql.NullInt64, err error) {
 		var modified sql.NullInt64
 		err = rows.Scan((*string)(&c.key), &c.Asset, &c.Size, &c.Name, &c.Extension, &c.Category, &c.Folder, &modified, &base)
@@ -132,21 +152,14 @@ func (s *Store) UndoCreations(ctx context.Context, undo Run) iter.Seq2[Creation,
 		return c, base, err
 	}
 	complete := func(c *Creation, b base) { c.Name, c.Extension, c.Category, _ = b.values(c.key, "") }
-	return func(yield func(Creation, error) bool) {
-		var changes bool
-		if err := s.r.row(ctx, op, `SELECT `+changesAssets+``, nil, undo.Undoes).Scan(&changes); err != nil {
-			yield(Creation{}, err)
-			return
-		}
-		created := `c.adopted = 0`
-		if changes {
-			created = createdBy
-		}
-		paged(s.r, "", func(c Creation) sources.Key { return c.key }, func(after sources.Key) ([]Creation, error) {
-			return queryBased(ctx, s, op, scan, complete, `SELECT key, asset, size, name, extension, category, folder, modified, base FROM receipts c
-				WHERE c.pair = ?1 AND c.run = ?2 AND `+created+` AND c.key > ?3 ORDER BY c.key LIMIT ?4`, undo.Pair.ID, undo.Undoes, after, PageSize)
-		})(yield)
+	created := `c.adopted = 0`
+	if u.changes {
+		created = createdBy
 	}
+	return paged(u.store.r, "", func(c Creation) sources.Key { return c.key }, func(after sources.Key) ([]Creation, error) {
+		return queryBased(ctx, u.store, "list created assets", scan, complete, `SELECT key, asset, size, name, extension, category, folder, modified, base FROM receipts c
+			WHERE c.pair = ?1 AND c.run = ?2 AND `+created+` AND c.key > ?3 ORDER BY c.key LIMIT ?4`, u.undo.Pair.ID, u.undo.Undoes, after, PageSize)
+	})
 }
 
 // An UndoCandidate is a possible item of an undo: an asset whose receipt the undone run wrote last.
@@ -157,9 +170,9 @@ type UndoCandidate struct {
 	Shared  string // ID of a later run that shared the asset with other objects; empty if there is none
 }
 
-// UndoCandidates lists the possible items of an undo with receipts, in key order. Folders are paths,
-// as in the items of the undone run.
-func (s *Store) UndoCandidates(ctx context.Context, undo Run) iter.Seq2[UndoCandidate, error] {
+// Candidates lists the possible items of an undo with receipts, in key order. Folders are paths, as
+// in the items of the undone run.
+func (u *UndoReader) Candidates(ctx context.Context) iter.Seq2[UndoCandidate, error] {
 	scan := func(rows *sql.Rows) (c UndoCandidate, base sql.NullInt64, err error) {
 		var changed int64
 		l := &c.Listed
@@ -174,24 +187,33 @@ func (s *Store) UndoCandidates(ctx context.Context, undo Run) iter.Seq2[UndoCand
 		c.Listed.Name, c.Listed.Extension, c.Listed.Category, _ = b.values(c.Key, "")
 		c.Category, c.Name = b.category, baseName(string(c.Key))
 	}
-	const created = `c.adopted = 0 AND (i.action IS NULL OR NOT ` + changesAsset + `)`
-	const former = `EXISTS (SELECT 1 FROM former f WHERE f.run = ?2 AND f.key = c.key)`
-	return paged(s.r, "", func(c UndoCandidate) sources.Key { return c.Key }, func(after sources.Key) ([]UndoCandidate, error) {
-		return queryBased(ctx, s, "list undoable changes", scan, complete, `SELECT c.key, c.size, c.time, c.version_tag, c.base, c.category, coalesce(i.folder, ''),
-			c.name, c.extension, c.slot, c.asset, coalesce(i.previous_key, ''), c.folder, `+created+` AND coalesce(i.action, '') <> 'trash' AND NOT `+former+`,
-			coalesce((SELECT l.id FROM aliases a JOIN runs l ON l.num = a.run
-				WHERE a.pair = ?1 AND a.owner = c.key AND a.checksum = c.checksum AND a.run > ?2 LIMIT 1), '')
+	created, onlyCreated, former, shared := `c.adopted = 0`, `c.adopted = 0`, `0`, `''`
+	if u.changes {
+		created += ` AND (i.action IS NULL OR NOT ` + changesAsset + `)`
+		onlyCreated = created + ` AND coalesce(i.action, '') <> 'trash'`
+	}
+	if u.former {
+		former = `EXISTS (SELECT 1 FROM former f WHERE f.run = ?2 AND f.key = c.key)`
+		onlyCreated += ` AND NOT ` + former
+	}
+	if u.shared {
+		shared = `coalesce((SELECT l.id FROM aliases a JOIN runs l ON l.num = a.run
+			WHERE a.pair = ?1 AND a.owner = c.key AND a.checksum = c.checksum AND a.run > ?2 LIMIT 1), '')`
+	}
+	return paged(u.store.r, "", func(c UndoCandidate) sources.Key { return c.Key }, func(after sources.Key) ([]UndoCandidate, error) {
+		return queryBased(ctx, u.store, "list undoable changes", scan, complete, `SELECT c.key, c.size, c.time, c.version_tag, c.base, c.category, coalesce(i.folder, ''),
+			c.name, c.extension, c.slot, c.asset, coalesce(i.previous_key, ''), c.folder, `+onlyCreated+`, `+shared+`
 			FROM receipts c LEFT JOIN items i ON i.run = ?2 AND i.key = c.key
 			WHERE c.pair = ?1 AND c.run = ?2 AND c.key > ?3 AND (`+created+` OR `+former+`) ORDER BY c.key LIMIT ?4`,
-			undo.Pair.ID, undo.Undoes, after, PageSize)
+			u.undo.Pair.ID, u.undo.Undoes, after, PageSize)
 	})
 }
 
-// CountUndoChanges counts the possible items of an undo that UndoCreations does not list: existing
-// assets that the run changed or trashed, without those that a later run changed again.
-func (s *Store) CountUndoChanges(ctx context.Context, undo Run) (n int64, err error) {
-	err = s.r.row(ctx, "count undoable changes", `SELECT (SELECT count(*) FROM former f JOIN receipts c ON c.pair = ?1 AND c.key = f.key
-		WHERE f.run = ?2 AND c.run = ?2 AND NOT (`+createdBy+`)) + (SELECT count(*)`+undoableFormer+` WHERE later = '')`, undo.Pair.ID, undo.Undoes).Scan(&n)
+// CountChanges counts the possible items of an undo that Creations does not list: existing assets
+// that the run changed or trashed, without those that a later run changed again.
+func (u *UndoReader) CountChanges(ctx context.Context) (n int64, err error) {
+	err = u.store.r.row(ctx, "count undoable changes", `SELECT (SELECT count(*) FROM former f JOIN receipts c ON c.pair = ?1 AND c.key = f.key
+		WHERE f.run = ?2 AND c.run = ?2 AND NOT (`+createdBy+`)) + (SELECT count(*)`+undoableFormer+` WHERE later = '')`, u.undo.Pair.ID, u.undo.Undoes).Scan(&n)
 	return n, err
 }
 

@@ -25,7 +25,7 @@ func finished(t *testing.T) *journey {
 	return j
 }
 
-// entryOf returns the asset of a receipt as UndoCreations lists it.
+// entryOf returns the asset of a receipt as an UndoReader lists it.
 func entryOf(r *Receipt) Entry {
 	return Entry{Asset: r.Asset, Category: r.Category, Folder: r.Folder, Name: r.Name, Extension: r.Extension, Size: r.Size}
 }
@@ -52,8 +52,10 @@ func (j *journey) undo() Run {
 // stageUndo stages all items of an undo, without decisions.
 func (j *journey) stageUndo(u Run) error {
 	j.Helper()
+	reader, err := j.ReadUndo(j.Context(), u)
+	must(j, err)
 	var items []Item
-	for _, c := range collect(j, j.UndoCandidates(j.Context(), u)) {
+	for _, c := range collect(j, reader.Candidates(j.Context())) {
 		if c.Shared != "" {
 			c.Action, c.Reason, c.State, c.Error = Conflict, "shared", ItemConflict, "shared: "+c.Shared
 		}
@@ -62,7 +64,7 @@ func (j *journey) stageUndo(u Run) error {
 	if err := j.StageUndo(j.Context(), u.Num, items); err != nil {
 		return err
 	}
-	_, err := j.FinishStagingUndo(j.Context(), u, "later")
+	_, err = j.FinishStagingUndo(j.Context(), u, "later")
 	return err
 }
 
@@ -97,16 +99,18 @@ func TestStageUndo(t *testing.T) {
 	if sum, err := j.Undoable(t.Context(), j.run); err != nil || sum != (ReceiptSum{2, 20}) {
 		t.Errorf("undoable: %+v (%v)", sum, err)
 	}
-	created := collect(t, j.UndoCreations(t.Context(), u))
+	reader, err := j.ReadUndo(t.Context(), u)
+	must(t, err)
+	created := collect(t, reader.Creations(t.Context()))
 	if len(created) != 2 || created[0].key != "made" || created[0].Entry != entryOf(receipt("made", "asset of made")) {
 		t.Errorf("created: %+v", created)
 	}
-	for _, c := range collect(t, j.UndoCandidates(t.Context(), u)) {
+	for _, c := range collect(t, reader.Candidates(t.Context())) {
 		if !c.Created || c.Shared != "" || c.Listed != entryOf(receipt(string(c.Key), "asset of "+string(c.Key))) {
 			t.Errorf("candidate: %+v", c)
 		}
 	}
-	if n, err := j.CountUndoChanges(t.Context(), u); err != nil || n != 0 {
+	if n, err := reader.CountChanges(t.Context()); err != nil || n != 0 {
 		t.Errorf("%d changes (%v)", n, err)
 	}
 	if err := j.stageUndo(u); !errors.Is(err, ErrConflict) {

@@ -248,17 +248,19 @@ func TestUndoings(t *testing.T) {
 	if len(undoings) != 5 {
 		t.Errorf("%d undoings", len(undoings))
 	}
+	reader, err := j.ReadUndo(ctx, u)
+	must(t, err)
 	created := map[sources.Key]bool{}
-	for _, c := range collect(t, j.UndoCandidates(ctx, u)) {
+	for _, c := range collect(t, reader.Candidates(ctx)) {
 		created[c.Key] = c.Created
 	}
 	if diff := cmp.Diff(map[sources.Key]bool{"a/described": false, "a/new name": false, "a/replaced": false, "b/created": true}, created); diff != "" {
 		t.Errorf("created:\n%s", diff)
 	}
-	if all := collect(t, j.UndoCreations(ctx, u)); len(all) != 1 || all[0].key != "b/created" {
+	if all := collect(t, reader.Creations(ctx)); len(all) != 1 || all[0].key != "b/created" {
 		t.Errorf("created: %+v", all)
 	}
-	if n, err := j.CountUndoChanges(ctx, u); err != nil || n != 4 {
+	if n, err := reader.CountChanges(ctx); err != nil || n != 4 {
 		t.Errorf("%d changes (%v)", n, err)
 	}
 }

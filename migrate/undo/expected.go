@@ -46,10 +46,10 @@ type finding struct {
 }
 
 // findCreated reads which assets the undone run created, and their containers.
-func findCreated(ctx context.Context, store *state.Store, undo state.Run) (*createdAssets, error) {
+func findCreated(ctx context.Context, undo *state.UndoReader) (*createdAssets, error) {
 	c := &createdAssets{seed: maphash.MakeSeed()}
 	containers := map[state.Container]bool{}
-	for a, err := range store.UndoCreations(ctx, undo) {
+	for a, err := range undo.Creations(ctx) {
 		if err != nil {
 			return nil, err
 		}

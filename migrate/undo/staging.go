@@ -29,7 +29,7 @@ func (p *Planner) stage(ctx context.Context) (err error) {
 	}
 	g := &staging{Planner: p}
 	defer func() { err = errors.Join(err, g.wait()) }()
-	for c, err := range p.State.UndoCandidates(ctx, p.undo) {
+	for c, err := range p.reader.Candidates(ctx) {
 		if err != nil {
 			return err
 		}

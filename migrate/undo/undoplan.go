@@ -38,6 +38,7 @@ type Planner struct {
 
 	undo, undone state.Run
 	places       *places
+	reader       *state.UndoReader
 	created      *createdAssets
 	neighbours   bool // other sources were migrated to the destination
 	overview     overview
@@ -67,10 +68,13 @@ func (p *Planner) Plan(ctx context.Context, undo, undone state.Run) (migrate.Pla
 
 // begin finds the assets to look for.
 func (p *Planner) begin(ctx context.Context) (err error) {
-	if p.created, err = findCreated(ctx, p.State, p.undo); err != nil {
+	if p.reader, err = p.State.ReadUndo(ctx, p.undo); err != nil {
 		return err
 	}
-	others, err := p.State.CountUndoChanges(ctx, p.undo)
+	if p.created, err = findCreated(ctx, p.reader); err != nil {
+		return err
+	}
+	others, err := p.reader.CountChanges(ctx)
 	if err != nil {
 		return err
 	}
