@@ -168,6 +168,28 @@ func (s *Store) Receipts(ctx context.Context, pair int64, after sources.Key) ite
 	})
 }
 
+// A KeyRange contains the keys after one key, up to another one; to the last key if Until is empty.
+type KeyRange struct{ After, Until sources.Key }
+
+// until returns the upper bound. Every blob comes after every text.
+func (r KeyRange) until() any {
+	if r.Until == "" {
+		return []byte{0}
+	}
+	return r.Until
+}
+
+// Halves returns ranges of keys with the first and the second half of the receipts of a pair, so
+// that both can be read at once.
+func (s *Store) Halves(ctx context.Context, pair int64) ([]KeyRange, error) {
+	middle, err := query(ctx, s.r, "find middle receipt", scanKey, `SELECT key FROM receipts WHERE pair = ?1 ORDER BY key
+		LIMIT 1 OFFSET (SELECT objects / 2 FROM pairs WHERE id = ?1)`, pair)
+	if err != nil || len(middle) == 0 {
+		return []KeyRange{{}}, err
+	}
+	return []KeyRange{{Until: middle[0]}, {After: middle[0]}}, nil
+}
+
 // Fingerprints is Receipts for comparisons with a listing. It reads only the fingerprint, the
 // asset, the run, and whether the asset was adopted or lacks metadata, in half of the time.
 func (s *Store) Fingerprints(ctx context.Context, pair int64, after sources.Key) iter.Seq2[Receipt, error] {

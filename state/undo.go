@@ -55,10 +55,11 @@ const formerPlace = `f.receipt ->> '$.key' AS key, f.receipt ->> '$.size' AS siz
 // isUndone selects stored states that an undo has restored.
 const isUndone = `EXISTS (SELECT 1 FROM runs u JOIN items t ON t.run = u.num AND t.key = f.key WHERE u.undoes = f.run AND t.state = 'done')`
 
-// Undoable counts the possible items of an undo of a run, and the aliases that it would delete.
-func (s *Store) Undoable(ctx context.Context, run Run) (sum ReceiptSum, err error) {
-	err = s.r.row(ctx, "count undoable changes", `SELECT count(*) + (SELECT count(*) FROM aliases WHERE pair = ?1 AND run = ?2), coalesce(sum(size), 0)`+undoable, run.Pair.ID, run.Num).
-		Scan(&sum.Objects, &sum.Bytes)
+// Undoable counts the possible items of an undo of a run, at most so many, and the aliases that it
+// would delete.
+func (s *Store) Undoable(ctx context.Context, run Run, most int64) (sum ReceiptSum, err error) {
+	err = s.r.row(ctx, "count undoable changes", `SELECT count(*) + (SELECT count(*) FROM aliases WHERE pair = ?1 AND run = ?2), coalesce(sum(size), 0)
+		FROM (SELECT *`+undoable+` LIMIT ?3)`, run.Pair.ID, run.Num, most).Scan(&sum.Objects, &sum.Bytes)
 	return sum, err
 }
 
@@ -140,9 +141,9 @@ func (s *Store) ReadUndo(ctx context.Context, undo Run) (*UndoReader, error) {
 	return u, err
 }
 
-// Creations lists the assets that the undone run created and wrote last, in the order of their
-// keys. It reads only what is compared with a listing.
-func (u *UndoReader) Creations(ctx context.Context) iter.Seq2[Creation, error] {
+// Creations lists the assets that the undone run created and wrote last, of a range of keys. It
+// reads only what is compared with a listing.
+func (u *UndoReader) Creations(ctx context.Context, of KeyRange) iter.Seq2[Creation, error] {
 	scan := func(rows *sql.Rows) (c Creation, base sql.NullInt64, err error) {
 		var modified sql.NullInt64
 		err = rows.Scan((*string)(&c.key), &c.Asset, &c.Size, &c.Name, &c.Extension, &c.Category, &c.Folder, &modified, &base)
@@ -156,9 +157,9 @@ func (u *UndoReader) Creations(ctx context.Context) iter.Seq2[Creation, error] {
 	if u.changes {
 		created = createdBy
 	}
-	return paged(u.store.r, "", func(c Creation) sources.Key { return c.key }, func(after sources.Key) ([]Creation, error) {
+	return paged(u.store.r, of.After, func(c Creation) sources.Key { return c.key }, func(after sources.Key) ([]Creation, error) {
 		return queryBased(ctx, u.store, "list created assets", scan, complete, `SELECT key, asset, size, name, extension, category, folder, modified, base FROM receipts c
-			WHERE c.pair = ?1 AND c.run = ?2 AND `+created+` AND c.key > ?3 ORDER BY c.key LIMIT ?4`, u.undo.Pair.ID, u.undo.Undoes, after, PageSize)
+			WHERE c.pair = ?1 AND c.run = ?2 AND `+created+` AND c.key > ?3 AND c.key <= ?4 ORDER BY c.key LIMIT ?5`, u.undo.Pair.ID, u.undo.Undoes, after, of.until(), PageSize)
 	})
 }
 

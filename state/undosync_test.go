@@ -189,7 +189,7 @@ func TestUndoOfSync(t *testing.T) {
 	j := libraryOf(t)
 	before := j.evening()
 	run := j.everyAction()
-	if sum, err := j.Undoable(t.Context(), run); err != nil || sum.Objects != 5 {
+	if sum, err := j.Undoable(t.Context(), run, 100); err != nil || sum.Objects != 5 {
 		t.Errorf("undoable: %+v (%v)", sum, err)
 	}
 	j.wantSound()
@@ -198,7 +198,7 @@ func TestUndoOfSync(t *testing.T) {
 		t.Errorf("after the undo (-evening before +now):\n%s", diff)
 	}
 	j.wantSound()
-	if sum, err := j.Undoable(t.Context(), run); err != nil || sum.Objects != 0 {
+	if sum, err := j.Undoable(t.Context(), run, 100); err != nil || sum.Objects != 0 {
 		t.Errorf("undoable once more: %+v (%v)", sum, err)
 	}
 	if sum, err := j.SumUndone(t.Context(), run.Num); err != nil || sum.Objects != 5 {
@@ -257,7 +257,7 @@ func TestUndoings(t *testing.T) {
 	if diff := cmp.Diff(map[sources.Key]bool{"a/described": false, "a/new name": false, "a/replaced": false, "b/created": true}, created); diff != "" {
 		t.Errorf("created:\n%s", diff)
 	}
-	if all := collect(t, reader.Creations(ctx)); len(all) != 1 || all[0].key != "b/created" {
+	if all := collect(t, reader.Creations(ctx, KeyRange{})); len(all) != 1 || all[0].key != "b/created" {
 		t.Errorf("created: %+v", all)
 	}
 	if n, err := reader.CountChanges(ctx); err != nil || n != 4 {

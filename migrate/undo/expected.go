@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"assetferry/internal/assets"
 	"assetferry/migrate/collect"
 	"assetferry/state"
@@ -46,19 +48,33 @@ type finding struct {
 }
 
 // findCreated reads which assets the undone run created, and their containers.
-func findCreated(ctx context.Context, undo *state.UndoReader) (*createdAssets, error) {
+func findCreated(ctx context.Context, undo *state.UndoReader, halves []state.KeyRange) (*createdAssets, error) {
 	c := &createdAssets{seed: maphash.MakeSeed()}
-	containers := map[state.Container]bool{}
-	for a, err := range undo.Creations(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		containers[state.Container{Category: a.Category, Folder: a.Folder}] = true
-		c.all = append(c.all, createdAsset{sum: c.sum(&a.Entry), modified: millis(a.Modified)})
+	all, containers := make([][]createdAsset, len(halves)), make([]map[state.Container]bool, len(halves))
+	g, ctx := errgroup.WithContext(ctx)
+	for n, half := range halves {
+		containers[n] = map[state.Container]bool{}
+		g.Go(func() error {
+			for a, err := range undo.Creations(ctx, half) {
+				if err != nil {
+					return err
+				}
+				containers[n][state.Container{Category: a.Category, Folder: a.Folder}] = true
+				all[n] = append(all[n], createdAsset{sum: c.sum(&a.Entry), modified: millis(a.Modified)})
+			}
+			return nil
+		})
 	}
-	c.containers = slices.SortedFunc(maps.Keys(containers), func(a, b state.Container) int {
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	for _, more := range containers[1:] {
+		maps.Copy(containers[0], more)
+	}
+	c.containers = slices.SortedFunc(maps.Keys(containers[0]), func(a, b state.Container) int {
 		return cmp.Or(strings.Compare(a.Category, b.Category), strings.Compare(a.Folder, b.Folder))
 	})
+	c.all = slices.Concat(all...)
 	c.sort()
 	return c, nil
 }

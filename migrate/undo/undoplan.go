@@ -71,7 +71,11 @@ func (p *Planner) begin(ctx context.Context) (err error) {
 	if p.reader, err = p.State.ReadUndo(ctx, p.undo); err != nil {
 		return err
 	}
-	if p.created, err = findCreated(ctx, p.reader); err != nil {
+	halves, err := p.State.Halves(ctx, p.undo.Pair.ID)
+	if err != nil {
+		return err
+	}
+	if p.created, err = findCreated(ctx, p.reader, halves); err != nil {
 		return err
 	}
 	others, err := p.reader.CountChanges(ctx)
