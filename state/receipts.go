@@ -180,14 +180,17 @@ func (r KeyRange) until() any {
 }
 
 // Halves returns ranges of keys with the first and the second half of the receipts of a pair, so
-// that both can be read at once.
-func (s *Store) Halves(ctx context.Context, pair int64) ([]KeyRange, error) {
-	middle, err := query(ctx, s.r, "find middle receipt", scanKey, `SELECT key FROM receipts WHERE pair = ?1 ORDER BY key
-		LIMIT 1 OFFSET (SELECT objects / 2 FROM pairs WHERE id = ?1)`, pair)
-	if err != nil || len(middle) == 0 {
-		return []KeyRange{{}}, err
+// that both can be read at once. None has more receipts than size.
+func (s *Store) Halves(ctx context.Context, pair int64) (halves []KeyRange, size int64, err error) {
+	sum, err := s.SumReceipts(ctx, pair)
+	if err != nil {
+		return nil, 0, err
 	}
-	return []KeyRange{{Until: middle[0]}, {After: middle[0]}}, nil
+	middle, err := query(ctx, s.r, "find middle upload record", scanKey, `SELECT key FROM receipts WHERE pair = ? ORDER BY key LIMIT 1 OFFSET ?`, pair, sum.Objects/2)
+	if err != nil || len(middle) == 0 {
+		return []KeyRange{{}}, sum.Objects, err
+	}
+	return []KeyRange{{Until: middle[0]}, {After: middle[0]}}, sum.Objects/2 + 1, nil
 }
 
 // Fingerprints is Receipts for comparisons with a listing. It reads only the fingerprint, the

@@ -125,8 +125,8 @@ type UndoReader struct {
 	store *Store
 	undo  Run
 
-	// What the undone run has. Most runs have nothing of that, and then nothing has to be looked up
-	// for each receipt.
+	// Records of the undone run. Most runs have none of these, and then nothing has to be looked up for
+	// each receipt.
 	changes bool // items that change or trash an existing asset
 	former  bool // previous states of assets
 	shared  bool // later runs of the pair shared assets

@@ -317,11 +317,15 @@ func TestHalves(t *testing.T) {
 			j.run, err = j.Begin(t.Context(), j.pair, "migrate", json.RawMessage("{}"))
 			must(t, err)
 		}
-		halves, err := j.Halves(t.Context(), j.pair.ID)
+		halves, size, err := j.Halves(t.Context(), j.pair.ID)
 		must(t, err)
 		var assets []string
 		for _, half := range halves {
-			for _, e := range collect(t, j.ExpectedEntries(t.Context(), j.pair.ID, half)) {
+			entries := collect(t, j.ExpectedEntries(t.Context(), j.pair.ID, half))
+			if int64(len(entries)) > size {
+				t.Errorf("%d of %d receipts in a half", len(entries), n)
+			}
+			for _, e := range entries {
 				assets = append(assets, e.Asset)
 			}
 		}

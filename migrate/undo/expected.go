@@ -24,7 +24,7 @@ import (
 // times.
 type createdAssets struct {
 	seed       maphash.Seed
-	all        []createdAsset // sorted by sum
+	parts      [][]createdAsset // each sorted by sum
 	containers []state.Container
 
 	mu       sync.Mutex
@@ -36,7 +36,7 @@ type createdAsset struct {
 	sum       uint64
 	modified  int64  // as in the receipt, in milliseconds, or unknown
 	found     uint16 // 1 + position in findings; 0 if it was not listed
-	ambiguous bool   // another asset has the same sum, so that listings cannot tell them apart
+	ambiguous bool   // another asset has the same sum, so that listings cannot distinguish them
 }
 
 const unknown = math.MinInt64
@@ -47,21 +47,24 @@ type finding struct {
 	changed string // its parts that changed since the run
 }
 
-// findCreated reads which assets the undone run created, and their containers.
-func findCreated(ctx context.Context, undo *state.UndoReader, halves []state.KeyRange) (*createdAssets, error) {
-	c := &createdAssets{seed: maphash.MakeSeed()}
-	all, containers := make([][]createdAsset, len(halves)), make([]map[state.Container]bool, len(halves))
+// findCreated reads which assets the undone run created, of several ranges of keys at once, and
+// their containers. size is the maximum number of assets in a range.
+func findCreated(ctx context.Context, undo *state.UndoReader, ranges []state.KeyRange, size int64) (*createdAssets, error) {
+	c := &createdAssets{seed: maphash.MakeSeed(), parts: make([][]createdAsset, len(ranges))}
+	containers := make([]map[state.Container]bool, len(ranges))
 	g, ctx := errgroup.WithContext(ctx)
-	for n, half := range halves {
-		containers[n] = map[state.Container]bool{}
+	for n, keys := range ranges {
 		g.Go(func() error {
-			for a, err := range undo.Creations(ctx, half) {
+			c.parts[n] = make([]createdAsset, 0, size)
+			containers[n] = map[state.Container]bool{}
+			for a, err := range undo.Creations(ctx, keys) {
 				if err != nil {
 					return err
 				}
+				c.parts[n] = append(c.parts[n], createdAsset{sum: c.sum(&a.Entry), modified: millis(a.Modified)})
 				containers[n][state.Container{Category: a.Category, Folder: a.Folder}] = true
-				all[n] = append(all[n], createdAsset{sum: c.sum(&a.Entry), modified: millis(a.Modified)})
 			}
+			sortCreated(c.parts[n])
 			return nil
 		})
 	}
@@ -74,19 +77,25 @@ func findCreated(ctx context.Context, undo *state.UndoReader, halves []state.Key
 	c.containers = slices.SortedFunc(maps.Keys(containers[0]), func(a, b state.Container) int {
 		return cmp.Or(strings.Compare(a.Category, b.Category), strings.Compare(a.Folder, b.Folder))
 	})
-	c.all = slices.Concat(all...)
-	c.sort()
 	return c, nil
 }
 
-// sort ends the reading; listings follow.
-func (c *createdAssets) sort() {
-	slices.SortFunc(c.all, func(a, b createdAsset) int { return cmp.Compare(a.sum, b.sum) })
-	for n := 1; n < len(c.all); n++ {
-		if c.all[n-1].sum == c.all[n].sum {
-			c.all[n-1].ambiguous, c.all[n].ambiguous = true, true
+// sortCreated sorts assets by their sums.
+func sortCreated(all []createdAsset) {
+	slices.SortFunc(all, func(a, b createdAsset) int { return cmp.Compare(a.sum, b.sum) })
+	for n := 1; n < len(all); n++ {
+		if all[n-1].sum == all[n].sum {
+			all[n-1].ambiguous, all[n].ambiguous = true, true
 		}
 	}
+}
+
+// count returns the number of assets.
+func (c *createdAssets) count() (n int64) {
+	for _, part := range c.parts {
+		n += int64(len(part))
+	}
+	return n
 }
 
 // sum returns the hash of an asset.
@@ -98,16 +107,21 @@ func (c *createdAssets) sum(e *state.Entry) uint64 {
 }
 
 // at returns the asset with a hash; nil if there is none, or more than one.
-func (c *createdAssets) at(sum uint64) *createdAsset {
-	n, is := slices.BinarySearchFunc(c.all, sum, func(a createdAsset, sum uint64) int { return cmp.Compare(a.sum, sum) })
-	if !is || c.all[n].ambiguous {
-		return nil
+func (c *createdAssets) at(sum uint64) (found *createdAsset) {
+	for _, part := range c.parts {
+		n, is := slices.BinarySearchFunc(part, sum, func(a createdAsset, sum uint64) int { return cmp.Compare(a.sum, sum) })
+		switch {
+		case is && (found != nil || part[n].ambiguous):
+			return nil
+		case is:
+			found = &part[n]
+		}
 	}
-	return &c.all[n]
+	return found
 }
 
-// of returns the asset of a receipt; nil if the run did not create it, or listings cannot tell it
-// apart.
+// of returns the asset of a receipt; nil if the run did not create it, or listings cannot
+// distinguish it.
 func (c *createdAssets) of(r state.Receipt) *createdAsset {
 	return c.at(c.sum(&state.Entry{Asset: r.Asset, Category: r.Category, Folder: r.Folder, Name: r.Name, Extension: r.Extension, Size: r.Size}))
 }

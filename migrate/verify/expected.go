@@ -36,7 +36,7 @@ type appearance struct {
 // expect reads the receipts of the pair.
 func (v *Verifier) expect(ctx context.Context) (*expectations, error) {
 	x := &expectations{seed: maphash.MakeSeed(), urls: v.Level != LevelListing, others: map[string]bool{}}
-	halves, err := v.State.Halves(ctx, v.pair.ID)
+	halves, size, err := v.State.Halves(ctx, v.pair.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -44,6 +44,7 @@ func (v *Verifier) expect(ctx context.Context) (*expectations, error) {
 	g, ctx := errgroup.WithContext(ctx)
 	for n, half := range halves {
 		g.Go(func() error {
+			sums[n] = make([]uint64, 0, size)
 			for e, err := range v.State.ExpectedEntries(ctx, v.pair.ID, half) {
 				if err != nil {
 					return err
