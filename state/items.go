@@ -107,7 +107,7 @@ func (s *Store) Stage(ctx context.Context, run int64, p Page) error {
 func insertItems(ctx context.Context, tx *sql.Tx, on event, run int64, items []Item) error {
 	common := bases{tx: tx}
 	rows := make([]itemRow, 0, rowsAtOnce)
-	alike, alikeAssets := inserter{tx: tx, insertMany: insertAlike}, inserter{tx: tx, insertMany: insertAlikeAssets}
+	alike, alikeAssets := newAlikeInserter(tx, ownColumns), newAlikeInserter(tx, ownAssetColumns)
 	all := inserter{tx: tx, insertMany: insertAny}
 	for chunk := range slices.Chunk(items, rowsAtOnce) {
 		rows = rows[:len(chunk)]
@@ -118,15 +118,11 @@ func insertItems(ctx context.Context, tx *sql.Tx, on event, run int64, items []I
 			}
 		}
 		if of, is := areAlike(rows); is {
-			into, own := &alike, ownColumns
+			into := &alike
 			if of.assets {
-				into, own = &alikeAssets, ownAssetColumns
+				into = &alikeAssets
 			}
-			into.begin(run, string(of.action), of.reason, string(of.state), of.base, of.folder)
-			for n := range rows {
-				into.args = own.Values(into.args, &rows[n])
-			}
-			if err := into.insert(ctx, len(rows)); err != nil {
+			if err := into.insertAlike(ctx, run, of, rows); err != nil {
 				return err
 			}
 			continue
@@ -153,7 +149,7 @@ type alikeness struct {
 	assets bool // they have assets
 }
 
-// areAlike reports whether rows differ only in ownColumns, and have no values in the other columns.
+// areAlike reports whether rows differ only in ownAssetColumns, and have no values in the other columns.
 func areAlike(rows []itemRow) (of alikeness, are bool) {
 	for n := range rows {
 		r := &rows[n]
@@ -166,6 +162,25 @@ func areAlike(rows []itemRow) (of alikeness, are bool) {
 		of = this
 	}
 	return of, true
+}
+
+// An alikeInserter inserts rows with an alikeness, which differ in some columns.
+type alikeInserter struct {
+	inserter
+	own Columns[itemRow]
+}
+
+func newAlikeInserter(tx *sql.Tx, own Columns[itemRow]) alikeInserter {
+	return alikeInserter{inserter{tx: tx, insertMany: insertMany{`INSERT INTO items (run, action, reason, state, base, folder, obstacle, ` + own.Names() + `) VALUES `,
+		`?1, ?2, ?3, ?4, ?5, ?6, '', ` + own.Marks(), onlyNew}}, own}
+}
+
+func (i *alikeInserter) insertAlike(ctx context.Context, run int64, of alikeness, rows []itemRow) error {
+	i.begin(run, string(of.action), of.reason, string(of.state), of.base, of.folder)
+	for n := range rows {
+		i.args = i.own.Values(i.args, &rows[n])
+	}
+	return i.insert(ctx, len(rows))
 }
 
 // unlessEmpty returns a text for storage, nil if it is empty.
@@ -275,18 +290,11 @@ var (
 	decidedColumns = itemTable.Only("action", "reason", "state", "base", "category", "folder",
 		"name", "slot", "checksum", "asset", "class", "error", "previous_key")
 	ownColumns      = itemTable.Only("key", "size", "time", "version_tag", "slot")
-	ownAssetColumns = append(ownColumns[:len(ownColumns):len(ownColumns)], itemTable.Only("asset")...)
+	ownAssetColumns = itemTable.Only("key", "size", "time", "version_tag", "slot", "asset")
 	itemColumns     = itemTable.Reads()
 
-	insertAny                      = insertMany{`INSERT INTO items (run, ` + stagedColumns.Names() + `) VALUES `, `?1, ` + stagedColumns.Marks(), onlyNew}
-	insertAlike, insertAlikeAssets = insertManyAlike(ownColumns), insertManyAlike(ownAssetColumns)
+	insertAny = insertMany{`INSERT INTO items (run, ` + stagedColumns.Names() + `) VALUES `, `?1, ` + stagedColumns.Marks(), onlyNew}
 )
-
-// insertManyAlike inserts items with an alikeness.
-func insertManyAlike(own Columns[itemRow]) insertMany {
-	return insertMany{`INSERT INTO items (run, action, reason, state, base, folder, obstacle, ` + own.Names() + `) VALUES `,
-		`?1, ?2, ?3, ?4, ?5, ?6, '', ` + own.Marks(), onlyNew}
-}
 
 const onlyNew = ` ON CONFLICT (run, key) DO NOTHING`
 
