@@ -16,13 +16,14 @@ import (
 
 // creating returns the assets of some receipts, as if the undone run had created them.
 func creating(receipts ...state.Receipt) *createdAssets {
-	c := &createdAssets{seed: maphash.MakeSeed(), parts: make([][]createdAsset, 2)}
+	c := &createdAssets{seed: maphash.MakeSeed()}
+	var parts [2][]createdAsset
 	for n, r := range receipts {
-		e, part := entryOf(r), &c.parts[n/2%2]
+		e, part := entryOf(r), &parts[n/2%2]
 		*part = append(*part, createdAsset{sum: c.sum(&e), modified: millis(r.Modified)})
 	}
-	for _, part := range c.parts {
-		sortCreated(part)
+	for _, part := range parts {
+		c.parts = append(c.parts, newCreatedPart(part))
 	}
 	return c
 }

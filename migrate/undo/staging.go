@@ -11,7 +11,7 @@ import (
 )
 
 // stagedPage is the number of items that are written at once.
-const stagedPage = 4000
+const stagedPage = 2000
 
 // A staging writes the items of an undo page by page, with the decisions that the listings allow. A
 // page is written while the next one is read.

@@ -131,15 +131,15 @@ func (p *Planner) meet(ctx context.Context, page []assets.Asset) (err error) {
 	}
 	for _, a := range rest {
 		r := receipts[a.ID]
-		created := p.created.of(r)
-		if r.Run != p.undone.Num || created == nil {
+		found := p.created.of(r)
+		if r.Run != p.undone.Num || found == nil {
 			continue
 		}
 		changed, err := p.changedSince(ctx, r, a)
 		if err != nil {
 			return err
 		}
-		p.created.note(created, finding{shared[a.ID], changed})
+		p.created.note(found, finding{shared[a.ID], changed})
 		p.Watch.Progress(1, 0)
 	}
 	return nil
