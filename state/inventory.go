@@ -116,9 +116,9 @@ func (s *Store) Sightings(ctx context.Context, pair int64) iter.Seq2[Sighting, e
 	})
 }
 
-// ExpectedEntries lists the receipts of a pair in a range of keys as a listing should show their
-// assets. It reads only what is compared.
-func (s *Store) ExpectedEntries(ctx context.Context, pair int64, of KeyRange) iter.Seq2[Entry, error] {
+// ExpectedEntries lists the receipts of a pair as a listing should show their assets, in key order.
+// It reads only what is compared.
+func (s *Store) ExpectedEntries(ctx context.Context, pair int64) iter.Seq2[Entry, error] {
 	type row struct {
 		Entry
 		key sources.Key
@@ -129,9 +129,9 @@ func (s *Store) ExpectedEntries(ctx context.Context, pair int64, of KeyRange) it
 	}
 	complete := func(r *row, b base) { r.Name, r.Extension, r.Category, r.URL = b.values(r.key, r.Asset) }
 	return func(yield func(Entry, error) bool) {
-		for r, err := range paged(s.r, of.After, func(r row) sources.Key { return r.key }, func(after sources.Key) ([]row, error) {
+		for r, err := range paged(s.r, "", func(r row) sources.Key { return r.key }, func(after sources.Key) ([]row, error) {
 			return queryBased(ctx, s, "list expected assets", scan, complete, `SELECT key, asset, name, extension, category, folder, url, size, base FROM receipts
-				WHERE pair = ? AND key > ? AND key <= ? ORDER BY key LIMIT ?`, pair, after, of.until(), PageSize)
+				WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, PageSize)
 		}) {
 			if !yield(r.Entry, err) {
 				return

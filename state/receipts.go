@@ -168,31 +168,6 @@ func (s *Store) Receipts(ctx context.Context, pair int64, after sources.Key) ite
 	})
 }
 
-// A KeyRange contains the keys after one key, up to another one; to the last key if Until is empty.
-type KeyRange struct{ After, Until sources.Key }
-
-// until returns the upper bound. Every blob comes after every text.
-func (r KeyRange) until() any {
-	if r.Until == "" {
-		return []byte{0}
-	}
-	return r.Until
-}
-
-// Halves returns ranges of keys with the first and the second half of the receipts of a pair, so
-// that both can be read at once. None has more receipts than size.
-func (s *Store) Halves(ctx context.Context, pair int64) (halves []KeyRange, size int64, err error) {
-	sum, err := s.SumReceipts(ctx, pair)
-	if err != nil {
-		return nil, 0, err
-	}
-	middle, err := query(ctx, s.r, "find middle upload record", scanKey, `SELECT key FROM receipts WHERE pair = ? ORDER BY key LIMIT 1 OFFSET ?`, pair, sum.Objects/2)
-	if err != nil || len(middle) == 0 {
-		return []KeyRange{{}}, sum.Objects, err
-	}
-	return []KeyRange{{Until: middle[0]}, {After: middle[0]}}, sum.Objects/2 + 1, nil
-}
-
 // Fingerprints is Receipts for comparisons with a listing. It reads only the fingerprint, the
 // asset, the run, and whether the asset was adopted or lacks metadata, in half of the time.
 func (s *Store) Fingerprints(ctx context.Context, pair int64, after sources.Key) iter.Seq2[Receipt, error] {

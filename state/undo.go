@@ -141,9 +141,9 @@ func (s *Store) ReadUndo(ctx context.Context, undo Run) (*UndoReader, error) {
 	return u, err
 }
 
-// Creations lists the assets that the undone run created and wrote last, of a range of keys. It
-// reads only what is compared with a listing.
-func (u *UndoReader) Creations(ctx context.Context, of KeyRange) iter.Seq2[Creation, error] {
+// Creations lists the assets that the undone run created and wrote last, in the order of their
+// keys. It reads only what is compared with a listing.
+func (u *UndoReader) Creations(ctx context.Context) iter.Seq2[Creation, error] {
 	scan := func(rows *sql.Rows) (c Creation, base sql.NullInt64, err error) {
 		var modified sql.NullInt64
 		err = rows.Scan((*string)(&c.key), &c.Asset, &c.Size, &c.Name, &c.Extension, &c.Category, &c.Folder, &modified, &base)
@@ -157,9 +157,9 @@ func (u *UndoReader) Creations(ctx context.Context, of KeyRange) iter.Seq2[Creat
 	if u.changes {
 		created = createdBy
 	}
-	return paged(u.store.r, of.After, func(c Creation) sources.Key { return c.key }, func(after sources.Key) ([]Creation, error) {
+	return paged(u.store.r, "", func(c Creation) sources.Key { return c.key }, func(after sources.Key) ([]Creation, error) {
 		return queryBased(ctx, u.store, "list created assets", scan, complete, `SELECT key, asset, size, name, extension, category, folder, modified, base FROM receipts c
-			WHERE c.pair = ?1 AND c.run = ?2 AND `+created+` AND c.key > ?3 AND c.key <= ?4 ORDER BY c.key LIMIT ?5`, u.undo.Pair.ID, u.undo.Undoes, after, of.until(), PageSize)
+			WHERE c.pair = ?1 AND c.run = ?2 AND `+created+` AND c.key > ?3 ORDER BY c.key LIMIT ?4`, u.undo.Pair.ID, u.undo.Undoes, after, PageSize)
 	})
 }
 

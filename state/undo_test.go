@@ -101,7 +101,7 @@ func TestStageUndo(t *testing.T) {
 	}
 	reader, err := j.ReadUndo(t.Context(), u)
 	must(t, err)
-	created := collect(t, reader.Creations(t.Context(), KeyRange{}))
+	created := collect(t, reader.Creations(t.Context()))
 	if len(created) != 2 || created[0].key != "made" || created[0].Entry != entryOf(receipt("made", "asset of made")) {
 		t.Errorf("created: %+v", created)
 	}
@@ -300,41 +300,6 @@ func TestModified(t *testing.T) {
 	for key, want := range map[string]time.Time{"known": first, "later": second, "unknown": {}} {
 		if r, err := j.Receipt(ctx, j.pair.ID, sources.Key(key)); err != nil || !r.Modified.Equal(want) {
 			t.Errorf("%s: %v (%v), want %v", key, r.Modified, err, want)
-		}
-	}
-}
-
-// TestHalves verifies that both halves together have each receipt once.
-func TestHalves(t *testing.T) {
-	j := begin(t)
-	for n, key := range []string{"", "a", "b", "c", "d/e", "d/f"} {
-		if key != "" {
-			j.apply(key)
-			j.take(1)
-			must(t, j.record(done(key)))
-			must(t, j.FinishRun(t.Context(), j.run.Num))
-			var err error
-			j.run, err = j.Begin(t.Context(), j.pair, "migrate", json.RawMessage("{}"))
-			must(t, err)
-		}
-		halves, size, err := j.Halves(t.Context(), j.pair.ID)
-		must(t, err)
-		var assets []string
-		for _, half := range halves {
-			entries := collect(t, j.ExpectedEntries(t.Context(), j.pair.ID, half))
-			if int64(len(entries)) > size {
-				t.Errorf("%d of %d receipts in a half", len(entries), n)
-			}
-			for _, e := range entries {
-				assets = append(assets, e.Asset)
-			}
-		}
-		var want []string
-		for _, r := range collect(t, j.Receipts(t.Context(), j.pair.ID, "")) {
-			want = append(want, r.Asset)
-		}
-		if diff := cmp.Diff(want, assets); diff != "" || len(want) != n {
-			t.Errorf("%d receipts (-want +got):\n%s", n, diff)
 		}
 	}
 }

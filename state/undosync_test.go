@@ -257,7 +257,7 @@ func TestUndoings(t *testing.T) {
 	if diff := cmp.Diff(map[sources.Key]bool{"a/described": false, "a/new name": false, "a/replaced": false, "b/created": true}, created); diff != "" {
 		t.Errorf("created:\n%s", diff)
 	}
-	if all := collect(t, reader.Creations(ctx, KeyRange{})); len(all) != 1 || all[0].key != "b/created" {
+	if all := collect(t, reader.Creations(ctx)); len(all) != 1 || all[0].key != "b/created" {
 		t.Errorf("created: %+v", all)
 	}
 	if n, err := reader.CountChanges(ctx); err != nil || n != 4 {

@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"assetferry/internal/assets"
 	"assetferry/migrate/collect"
 	"assetferry/state"
@@ -24,17 +22,12 @@ import (
 // times.
 type createdAssets struct {
 	seed       maphash.Seed
-	parts      []createdPart
+	all        []createdAsset // sorted by sum
+	found      []uint16       // for each, 1 + position in findings; 0 if it was not listed
 	containers []state.Container
 
 	mu       sync.Mutex
-	findings []finding // those that occurred; createdPart refers to them
-}
-
-// A createdPart has a part of the assets.
-type createdPart struct {
-	all   []createdAsset // sorted by sum
-	found []uint16       // for each, 1 + position in findings; 0 if it was not listed
+	findings []finding // those that occurred; found refers to them
 }
 
 // A createdAsset is one of the assets.
@@ -54,56 +47,35 @@ type finding struct {
 	changed string // its parts that changed since the run
 }
 
-// findCreated reads which assets the undone run created, of several ranges of keys at once, and
-// their containers. size is the maximum number of assets in a range.
-func findCreated(ctx context.Context, undo *state.UndoReader, ranges []state.KeyRange, size int64) (*createdAssets, error) {
-	c := &createdAssets{seed: maphash.MakeSeed(), parts: make([]createdPart, len(ranges))}
-	containers := make([]map[state.Container]bool, len(ranges))
-	g, ctx := errgroup.WithContext(ctx)
-	for n, keys := range ranges {
-		g.Go(func() error {
-			all := make([]createdAsset, 0, size)
-			containers[n] = map[state.Container]bool{}
-			for a, err := range undo.Creations(ctx, keys) {
-				if err != nil {
-					return err
-				}
-				all = append(all, createdAsset{sum: c.sum(&a.Entry), modified: millis(a.Modified)})
-				containers[n][state.Container{Category: a.Category, Folder: a.Folder}] = true
-			}
-			c.parts[n] = newCreatedPart(all)
-			return nil
-		})
+// findCreated reads which assets the undone run created, and their containers. size is the expected
+// number of assets.
+func findCreated(ctx context.Context, undo *state.UndoReader, size int64) (*createdAssets, error) {
+	c := &createdAssets{seed: maphash.MakeSeed(), all: make([]createdAsset, 0, size)}
+	containers := map[state.Container]bool{}
+	for a, err := range undo.Creations(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		c.all = append(c.all, createdAsset{sum: c.sum(&a.Entry), modified: millis(a.Modified)})
+		containers[state.Container{Category: a.Category, Folder: a.Folder}] = true
 	}
-	if err := g.Wait(); err != nil {
-		return nil, err
-	}
-	for _, more := range containers[1:] {
-		maps.Copy(containers[0], more)
-	}
-	c.containers = slices.SortedFunc(maps.Keys(containers[0]), func(a, b state.Container) int {
+	c.containers = slices.SortedFunc(maps.Keys(containers), func(a, b state.Container) int {
 		return cmp.Or(strings.Compare(a.Category, b.Category), strings.Compare(a.Folder, b.Folder))
 	})
+	c.sort()
 	return c, nil
 }
 
-// newCreatedPart sorts assets by their sums.
-func newCreatedPart(all []createdAsset) createdPart {
+// sort ends the reading; listings follow.
+func (c *createdAssets) sort() {
+	all := c.all
 	slices.SortFunc(all, func(a, b createdAsset) int { return cmp.Compare(a.sum, b.sum) })
 	for n := 1; n < len(all); n++ {
 		if all[n-1].sum == all[n].sum {
 			all[n-1].modified, all[n].modified = ambiguous, ambiguous
 		}
 	}
-	return createdPart{all, make([]uint16, len(all))}
-}
-
-// count returns the number of assets.
-func (c *createdAssets) count() (n int64) {
-	for _, part := range c.parts {
-		n += int64(len(part.all))
-	}
-	return n
+	c.found = make([]uint16, len(all))
 }
 
 // sum returns the hash of an asset.
@@ -117,16 +89,11 @@ func (c *createdAssets) sum(e *state.Entry) uint64 {
 // at returns the asset with a hash, and where to note what listings show of it; nil if there is
 // none, or more than one.
 func (c *createdAssets) at(sum uint64) (a createdAsset, found *uint16) {
-	for _, part := range c.parts {
-		n, is := slices.BinarySearchFunc(part.all, sum, func(a createdAsset, sum uint64) int { return cmp.Compare(a.sum, sum) })
-		switch {
-		case is && (found != nil || part.all[n].modified == ambiguous):
-			return a, nil
-		case is:
-			a, found = part.all[n], &part.found[n]
-		}
+	n, is := slices.BinarySearchFunc(c.all, sum, func(a createdAsset, sum uint64) int { return cmp.Compare(a.sum, sum) })
+	if !is || c.all[n].modified == ambiguous {
+		return a, nil
 	}
-	return a, found
+	return c.all[n], &c.found[n]
 }
 
 // of returns where to note what listings show of the asset of a receipt; nil if the run did not

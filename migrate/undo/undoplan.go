@@ -71,18 +71,18 @@ func (p *Planner) begin(ctx context.Context) (err error) {
 	if p.reader, err = p.State.ReadUndo(ctx, p.undo); err != nil {
 		return err
 	}
-	halves, size, err := p.State.Halves(ctx, p.undo.Pair.ID)
+	known, err := p.State.SumReceipts(ctx, p.undo.Pair.ID)
 	if err != nil {
 		return err
 	}
-	if p.created, err = findCreated(ctx, p.reader, halves, size); err != nil {
+	if p.created, err = findCreated(ctx, p.reader, known.Objects); err != nil {
 		return err
 	}
 	others, err := p.reader.CountChanges(ctx)
 	if err != nil {
 		return err
 	}
-	p.Watch.Phase(migrate.PhaseInventory, p.created.count()+others, -1)
+	p.Watch.Phase(migrate.PhaseInventory, int64(len(p.created.all))+others, -1)
 	p.neighbours, err = p.State.HasNeighbours(ctx, p.undo.Pair)
 	return err
 }

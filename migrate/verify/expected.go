@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"assetferry/internal/assets"
 	"assetferry/state"
 )
@@ -36,31 +34,22 @@ type appearance struct {
 // expect reads the receipts of the pair.
 func (v *Verifier) expect(ctx context.Context) (*expectations, error) {
 	x := &expectations{seed: maphash.MakeSeed(), urls: v.Level != LevelListing, others: map[string]bool{}}
-	halves, size, err := v.State.Halves(ctx, v.pair.ID)
+	known, err := v.State.SumReceipts(ctx, v.pair.ID)
 	if err != nil {
 		return nil, err
 	}
-	sums := make([][]uint64, len(halves))
-	g, ctx := errgroup.WithContext(ctx)
-	for n, half := range halves {
-		g.Go(func() error {
-			sums[n] = make([]uint64, 0, size)
-			for e, err := range v.State.ExpectedEntries(ctx, v.pair.ID, half) {
-				if err != nil {
-					return err
-				}
-				sums[n] = append(sums[n], x.sum(appearance{e.Asset, e.Name, e.Extension, e.Category, e.Folder, e.URL, e.Size}))
-			}
-			return nil
-		})
+	x.sums = make([]uint64, 0, known.Objects)
+	for e, err := range v.State.ExpectedEntries(ctx, v.pair.ID) {
+		if err != nil {
+			return nil, err
+		}
+		x.add(appearance{e.Asset, e.Name, e.Extension, e.Category, e.Folder, e.URL, e.Size})
 	}
-	if err := g.Wait(); err != nil {
-		return nil, err
-	}
-	x.sums = slices.Concat(sums...)
 	x.begin()
 	return x, nil
 }
+
+func (x *expectations) add(a appearance) { x.sums = append(x.sums, x.sum(a)) }
 
 // begin ends the expectations; listings follow.
 func (x *expectations) begin() {

@@ -16,7 +16,7 @@ func expecting(urls bool) (*expectations, []state.Receipt) {
 	}
 	x := &expectations{seed: maphash.MakeSeed(), urls: urls, others: map[string]bool{}}
 	for _, r := range receipts {
-		x.sums = append(x.sums, x.sum(appearance{r.Asset, r.Name, r.Extension, r.Category, r.Folder, r.URL, r.Size}))
+		x.add(appearance{r.Asset, r.Name, r.Extension, r.Category, r.Folder, r.URL, r.Size})
 	}
 	x.begin()
 	return x, receipts
