@@ -79,7 +79,7 @@ func (j *journey) wantWritten(receipts []Receipt) {
 	must(j, j.FinishRun(j.Context(), j.run.Num))
 	undo, err := j.PlanUndo(j.Context(), j.run)
 	must(j, err)
-	must(j, j.StageUndo(j.Context(), undo, "later", "shared"))
+	must(j, j.stageUndo(undo))
 	undone := collect(j, j.Items(j.Context(), undo.Num))
 	for n, r := range receipts {
 		if s := sightings[n].Receipt; s.Filename() != r.Filename() || s.Name != r.Name || s.URL != r.URL || s.Category != r.Category {

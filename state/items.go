@@ -108,6 +108,7 @@ func insertItems(ctx context.Context, tx *sql.Tx, on event, run int64, items []I
 	common := bases{tx: tx}
 	rows := make([]itemRow, 0, rowsAtOnce)
 	alike := inserter{tx: tx, insertMany: insertAlike}
+	assets := inserter{tx: tx, insertMany: insertAssets}
 	mixed := inserter{tx: tx, insertMany: insertMixed}
 	all := inserter{tx: tx, insertMany: insertAny}
 	for chunk := range slices.Chunk(items, rowsAtOnce) {
@@ -119,14 +120,18 @@ func insertItems(ctx context.Context, tx *sql.Tx, on event, run int64, items []I
 			}
 		}
 		var err error
-		switch kinds := likenesses(rows); len(kinds) {
-		case 0:
+		switch kinds := likenesses(rows); {
+		case len(kinds) == 0:
 			all.begin(run)
 			err = insertRows(ctx, &all, rows, stagedColumns.Values)
-		case 1:
-			alike.begin(run)
-			alike.args = kinds[0].values(alike.args)
-			err = insertRows(ctx, &alike, rows, ownColumns.Values)
+		case len(kinds) == 1:
+			into, own := &alike, ownColumns
+			if kinds[0].assets {
+				into, own = &assets, ownAssetColumns
+			}
+			into.begin(run)
+			into.args = kinds[0].values(into.args)
+			err = insertRows(ctx, into, rows, own.Values)
 		default:
 			mixed.begin(run)
 			for n := range maxLikenesses {
@@ -151,18 +156,20 @@ func insertRows(ctx context.Context, into *inserter, rows []itemRow, values func
 	return into.insert(ctx, len(rows))
 }
 
-// A likeness is what many items have in common: the new objects of a folder, or their sidecars.
-// Binding it once for many items saves a quarter of the time, and half of it if they alternate.
+// A likeness is what many items have in common: the new objects of a folder, their sidecars, or
+// assets to be trashed. Binding it once for many items saves a quarter of the time, and half of it if
+// they alternate.
 type likeness struct {
 	action Action
 	reason string
 	state  ItemState
 	base   sql.NullInt64
 	folder string
+	assets bool // they have assets
 }
 
 func (r *itemRow) likeness() likeness {
-	return likeness{r.Action, r.Reason, r.State, r.base, r.Folder}
+	return likeness{r.Action, r.Reason, r.State, r.base, r.Folder, r.Asset != ""}
 }
 
 // values appends the arguments for a likeness.
@@ -175,16 +182,17 @@ func (l *likeness) values(args []any) []any {
 const maxLikenesses = 3
 
 // likenesses returns those of rows that differ in nothing else but ownColumns, and have no values in
-// the other columns. It returns none if there are more than maxLikenesses or other differences.
+// the other columns. It returns none if there are more than maxLikenesses or other differences. With
+// assets, it returns only one.
 func likenesses(rows []itemRow) (all []likeness) {
 	for n := range rows {
 		r := &rows[n]
 		switch this := r.likeness(); {
 		case this.action == "", r.Category != "", r.Name != "", r.Obstacle != "",
-			r.Asset != "", r.Class != "", r.Error != "", r.PreviousKey != "", r.ContentType != "":
+			r.Class != "", r.Error != "", r.PreviousKey != "", r.ContentType != "":
 			return nil
 		case slices.Contains(all, this):
-		case len(all) == maxLikenesses:
+		case len(all) == maxLikenesses, len(all) > 0 && (this.assets || all[0].assets):
 			return nil
 		default:
 			all = append(all, this)
@@ -299,18 +307,25 @@ var (
 		"base", "category", "folder", "name", "slot", "asset", "class", "error", "content_type", "previous_key")
 	decidedColumns = itemTable.Only("action", "reason", "state", "base", "category", "folder",
 		"name", "slot", "checksum", "asset", "class", "error", "previous_key")
-	ownColumns  = itemTable.Only("key", "size", "time", "version_tag", "slot")
-	itemColumns = itemTable.Reads()
+	ownColumns      = itemTable.Only("key", "size", "time", "version_tag", "slot")
+	ownAssetColumns = itemTable.Only("key", "size", "time", "version_tag", "slot", "asset")
+	itemColumns     = itemTable.Reads()
 
-	insertAny   = insertMany{`INSERT INTO items (run, ` + stagedColumns.Names() + `) VALUES `, `?1, ` + stagedColumns.Marks(), onlyNew}
-	insertAlike = insertMany{`INSERT INTO items (run, action, reason, state, base, folder, obstacle, ` + ownColumns.Names() + `) VALUES `,
-		`?1, ?2, ?3, ?4, ?5, ?6, '', ` + ownColumns.Marks(), onlyNew}
+	insertAny    = insertMany{`INSERT INTO items (run, ` + stagedColumns.Names() + `) VALUES `, `?1, ` + stagedColumns.Marks(), onlyNew}
+	insertAlike  = insertWith(ownColumns)
+	insertAssets = insertWith(ownAssetColumns)
 
 	// Each row ends with the number of its likeness.
 	insertMixed = insertMany{`INSERT INTO items (run, action, reason, state, base, folder, obstacle, ` + ownColumns.Names() + `)
 		SELECT ?1, ` + ofLikeness(0) + `, ` + ofLikeness(1) + `, ` + ofLikeness(2) + `, ` + ofLikeness(3) + `, ` + ofLikeness(4) + `,
 		'', column1, column2, column3, column4, column5 FROM (VALUES `, ownColumns.Marks() + `, ?`, `) WHERE true` + onlyNew}
 )
+
+// insertWith inserts items of one likeness, with columns of their own.
+func insertWith(own Columns[itemRow]) insertMany {
+	return insertMany{`INSERT INTO items (run, action, reason, state, base, folder, obstacle, ` + own.Names() + `) VALUES `,
+		`?1, ?2, ?3, ?4, ?5, ?6, '', ` + own.Marks(), onlyNew}
+}
 
 // ofLikeness selects a value of the likeness of a row, by its position in likeness.values. The
 // first parameter is the run.

@@ -233,7 +233,7 @@ func TestDescribedIsForgotten(t *testing.T) {
 	must(t, j.FinishRun(t.Context(), j.run.Num))
 	u, err := j.BeginUndo(t.Context(), j.run)
 	must(t, err)
-	must(t, j.StageUndo(t.Context(), u, "later", "shared"))
+	must(t, j.stageUndo(u))
 	items := collect(t, j.Items(t.Context(), u.Num))
 	items[0].Action, items[0].State = Skip, ItemSkipped
 	items[1].Action, items[1].State = Trash, ItemPlanned

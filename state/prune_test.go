@@ -85,7 +85,7 @@ func TestPrune(t *testing.T) {
 	undone := c.run
 	undo, err := c.BeginUndo(ctx, undone) // the undo needs it
 	must(t, err)
-	must(t, c.StageUndo(ctx, undo, "later", "shared"))
+	must(t, c.stageUndo(undo))
 	i := decided("e", Trash, ItemPlanned)
 	must(t, c.DecideUndo(ctx, undo.Num, []Item{i}))
 	must(t, c.FinishPlan(ctx, undo.Num, "", json.RawMessage("[]")))

@@ -208,7 +208,7 @@ func (h *history) undoIt() error {
 	if err != nil {
 		return err
 	}
-	must(h, h.StageUndo(ctx, undo, "later", "shared"))
+	must(h, h.stageUndo(undo))
 	must(h, h.planUndo(ctx, undo))
 	must(h, h.SetRunState(ctx, undo.Num, Planned, Applying))
 	items, err := h.Take(ctx, undo.Num, Next{After: "", N: 1000, Time: modified})

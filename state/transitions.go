@@ -18,7 +18,7 @@ type event int
 const (
 	onStage event = iota
 	onAddDrift
-	onStageUndo
+	onStageUndo   // FinishStagingUndo
 	onDecided     // DecideUndo
 	onDecidedMove // Decided deletes the item of the key that a moved object had
 	onTake        // Advance
@@ -50,7 +50,7 @@ var transitions = [...]struct {
 }{
 	onStage:       {Scanning, []ItemState{noItem}, plannable, ""},
 	onAddDrift:    {Planning, []ItemState{noItem}, plannable, ""},
-	onStageUndo:   {Scanning, []ItemState{noItem}, []ItemState{ItemStaged, ItemConflict}, ""},
+	onStageUndo:   {Scanning, []ItemState{noItem}, []ItemState{ItemStaged, ItemPlanned, ItemConflict}, ""},
 	onDecided:     {Planning, plannable, decidedStates, "attempts = 0"},
 	onDecidedMove: {Planning, plannable, []ItemState{noItem}, "attempts = 0"}, // the item of the former key
 	onTake:        {Applying, []ItemState{ItemPlanned}, []ItemState{ItemSending}, ""},

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"iter"
+	"time"
 
 	"assetferry/sources"
 )
@@ -15,43 +17,49 @@ import (
 
 // changedBy chooses the receipts that a run wrote last, of assets that it created or changed. A
 // changed one has a previous state.
-const changedBy = ` FROM receipts c WHERE c.pair = ?1 AND c.run = ?2 AND (EXISTS (SELECT 1 FROM former f WHERE f.run = ?2 AND f.key = c.key)
-	OR ` + createdBy + `)`
+const changedBy = ` FROM receipts c WHERE c.pair = ?1 AND c.run = ?2 AND (` + createdBy + `
+	OR EXISTS (SELECT 1 FROM former f WHERE f.run = ?2 AND f.key = c.key))`
 
 // createdBy holds for receipts of assets that their run created. Other receipts may be of existing
-// assets that only got metadata or a name.
-const createdBy = `c.adopted = 0 AND NOT EXISTS (SELECT 1 FROM items i WHERE i.run = c.run AND i.key = c.key
-	AND i.action IN ('replace', 'update_metadata', 'move'))`
+// assets that only got metadata or a name. Most runs have no such asset, and then no item has to be
+// found for each receipt.
+const createdBy = `c.adopted = 0 AND (NOT ` + changesAssets + ` OR NOT EXISTS (SELECT 1 FROM items i WHERE i.run = ?2 AND i.key = c.key AND ` + changesAsset + `))`
 
-// undoable lists the possible items of an undo: the receipts that the run wrote last, the assets
-// that it trashed, and the assets that changed since. It names later runs that changed an object
-// again or shared an asset with other objects.
-const undoable = ` FROM (
-	SELECT c.key, c.size, c.time, c.version_tag, c.base, c.category, coalesce(i.folder, '') AS folder,
-		c.name || CASE c.extension WHEN '' THEN '' ELSE '.' || c.extension END AS name, c.slot, c.asset, coalesce(i.previous_key, '') AS previous_key,
-		coalesce((SELECT l.id FROM aliases a JOIN runs l ON l.num = a.run WHERE a.pair = ?1 AND a.owner = c.key AND a.checksum = c.checksum AND a.run > ?2 LIMIT 1), '') AS shared, '' AS later
-		FROM (SELECT c.*` + changedBy + `) c LEFT JOIN items i ON i.run = ?2 AND i.key = c.key
-	UNION ALL
-	SELECT ` + formerPlace + `, '', coalesce((SELECT l.id FROM receipts c JOIN runs l ON l.num = c.run WHERE c.pair = ?1 AND c.key = f.key), '')
+// changesAssets reports whether a run has an item that changes an existing asset.
+const changesAssets = `EXISTS (SELECT 1 FROM items i WHERE i.run = ?2 AND ` + changesAsset + `)`
+
+// changesAsset avoids IN, for which SQLite makes a table for each row.
+const changesAsset = `(i.action = 'replace' OR i.action = 'update_metadata' OR i.action = 'move')`
+
+// undoable lists the sizes of the possible items of an undo: the receipts that the run wrote last,
+// the assets that it trashed, and the assets that changed since.
+const undoable = ` FROM (SELECT c.size` + changedBy + ` UNION ALL SELECT size` + undoableFormer + `)`
+
+// undoableFormer lists the possible items without a receipt by the run: the assets that it trashed,
+// and the assets that changed since. It names the later runs that changed an object again.
+const undoableFormer = ` FROM (
+	SELECT ` + formerPlace + `, coalesce((SELECT l.id FROM receipts c JOIN runs l ON l.num = c.run WHERE c.pair = ?1 AND c.key = f.key), '') AS later
 		FROM former f JOIN items i ON i.run = f.run AND i.key = f.key
 		WHERE f.run = ?2 AND i.action = 'trash' AND i.state = 'done' AND NOT ` + isUndone + `
 	UNION ALL
-	SELECT ` + formerPlace + `, '', l.id FROM former f JOIN runs l ON l.num = f.run JOIN items i ON i.run = f.run AND i.key = f.key
+	SELECT ` + formerPlace + `, l.id FROM former f JOIN runs l ON l.num = f.run JOIN items i ON i.run = f.run AND i.key = f.key
 		WHERE f.run > ?2 AND l.pair = ?1 AND f.receipt ->> '$.run' = ?2 AND i.state = 'done' AND NOT ` + isUndone + `
 		AND (f.receipt ->> '$.adopted' = 0 OR EXISTS (SELECT 1 FROM former o WHERE o.run = ?2 AND o.key = f.receipt ->> '$.key')))`
 
 // formerPlace selects the item columns of an object of which only the previous receipt is left.
-const formerPlace = `f.receipt ->> '$.key', f.receipt ->> '$.size', f.receipt ->> '$.time', f.receipt ->> '$.version_tag', f.receipt ->> '$.base',
-	f.receipt ->> '$.category', i.folder, CASE f.receipt ->> '$.extension' WHEN '' THEN f.receipt ->> '$.name'
-		ELSE (f.receipt ->> '$.name') || '.' || (f.receipt ->> '$.extension') END, f.receipt ->> '$.slot', f.receipt ->> '$.asset', ''`
+const formerPlace = `f.receipt ->> '$.key' AS key, f.receipt ->> '$.size' AS size, f.receipt ->> '$.time' AS time,
+	f.receipt ->> '$.version_tag' AS version_tag, f.receipt ->> '$.base' AS base, f.receipt ->> '$.category' AS category, i.folder,
+	CASE f.receipt ->> '$.extension' WHEN '' THEN f.receipt ->> '$.name' ELSE (f.receipt ->> '$.name') || '.' || (f.receipt ->> '$.extension') END AS name,
+	f.receipt ->> '$.slot' AS slot, f.receipt ->> '$.asset' AS asset`
 
 // isUndone selects stored states that an undo has restored.
 const isUndone = `EXISTS (SELECT 1 FROM runs u JOIN items t ON t.run = u.num AND t.key = f.key WHERE u.undoes = f.run AND t.state = 'done')`
 
-// Undoable counts the possible items of an undo of a run, and the aliases that it would delete.
-func (s *Store) Undoable(ctx context.Context, run Run) (sum ReceiptSum, err error) {
-	err = s.r.row(ctx, "count undoable changes", `SELECT count(*) + (SELECT count(*) FROM aliases WHERE pair = ?1 AND run = ?2), coalesce(sum(size), 0)`+undoable, run.Pair.ID, run.Num).
-		Scan(&sum.Objects, &sum.Bytes)
+// Undoable counts the possible items of an undo of a run, at most so many, and the aliases that it
+// would delete.
+func (s *Store) Undoable(ctx context.Context, run Run, most int64) (sum ReceiptSum, err error) {
+	err = s.r.row(ctx, "count undoable changes", `SELECT count(*) + (SELECT count(*) FROM aliases WHERE pair = ?1 AND run = ?2), coalesce(sum(size), 0)
+		FROM (SELECT *`+undoable+` LIMIT ?3)`, run.Pair.ID, run.Num, most).Scan(&sum.Objects, &sum.Bytes)
 	return sum, err
 }
 
@@ -104,23 +112,141 @@ func (s *Store) beginUndo(ctx context.Context, undone Run, command string, prepa
 	return r, err
 }
 
-// StageUndo creates the items of an undo from the changes of the run, all at once. Folders are
-// paths, as in the items of that run. An item names a base if its receipt does. Changes that a
-// later run overwrote, and assets that it shared with other objects, are conflicts for one of the
-// two given reasons.
-func (s *Store) StageUndo(ctx context.Context, undo Run, later, shared string) error {
+// A Creation is an asset that a run created, as a listing should show it.
+type Creation struct {
+	Entry
+	Modified time.Time // as in its receipt
+
+	key sources.Key
+}
+
+// An UndoReader reads the possible items of an undo.
+type UndoReader struct {
+	store *Store
+	undo  Run
+
+	// Records of the undone run. Most runs have none of these, and then nothing has to be looked up for
+	// each receipt.
+	changes bool // items that change or trash an existing asset
+	former  bool // previous states of assets
+	shared  bool // later runs of the pair shared assets
+}
+
+// ReadUndo prepares to read the possible items of an undo.
+func (s *Store) ReadUndo(ctx context.Context, undo Run) (*UndoReader, error) {
+	u := &UndoReader{store: s, undo: undo}
+	err := s.r.row(ctx, "find undoable changes", `SELECT EXISTS (SELECT 1 FROM items i WHERE i.run = ?2 AND (`+changesAsset+` OR i.action = 'trash')),
+		EXISTS (SELECT 1 FROM former WHERE run = ?2), EXISTS (SELECT 1 FROM aliases WHERE pair = ?1 AND run > ?2)`, undo.Pair.ID, undo.Undoes).
+		Scan(&u.changes, &u.former, &u.shared)
+	return u, err
+}
+
+// Creations lists the assets that the undone run created and wrote last, in the order of their
+// keys. It reads only what is compared with a listing.
+func (u *UndoReader) Creations(ctx context.Context) iter.Seq2[Creation, error] {
+	scan := func(rows *sql.Rows) (c Creation, base sql.NullInt64, err error) {
+		var modified sql.NullInt64
+		err = rows.Scan((*string)(&c.key), &c.Asset, &c.Size, &c.Name, &c.Extension, &c.Category, &c.Folder, &modified, &base)
+		if modified.Valid {
+			c.Modified = fromMillis(modified.Int64)
+		}
+		return c, base, err
+	}
+	complete := func(c *Creation, b base) { c.Name, c.Extension, c.Category, _ = b.values(c.key, "") }
+	created := `c.adopted = 0`
+	if u.changes {
+		created = createdBy
+	}
+	return paged(u.store.r, "", func(c Creation) sources.Key { return c.key }, func(after sources.Key) ([]Creation, error) {
+		return queryBased(ctx, u.store, "list created assets", scan, complete, `SELECT key, asset, size, name, extension, category, folder, modified, base FROM receipts c
+			WHERE c.pair = ?1 AND c.run = ?2 AND `+created+` AND c.key > ?3 ORDER BY c.key LIMIT ?4`, u.undo.Pair.ID, u.undo.Undoes, after, PageSize)
+	})
+}
+
+// An UndoCandidate is a possible item of an undo: an asset whose receipt the undone run wrote last.
+type UndoCandidate struct {
+	Item
+	Listed  Entry  // the asset, as a listing should show it
+	Created bool   // the run created the asset, and did nothing else with its key
+	Shared  string // ID of a later run that shared the asset with other objects; empty if there is none
+}
+
+// Candidates lists the possible items of an undo with receipts, in key order. Folders are paths, as
+// in the items of the undone run.
+func (u *UndoReader) Candidates(ctx context.Context) iter.Seq2[UndoCandidate, error] {
+	scan := func(rows *sql.Rows) (c UndoCandidate, base sql.NullInt64, err error) {
+		var changed int64
+		l := &c.Listed
+		err = rows.Scan((*string)(&c.Key), &c.Size, &changed, &c.VersionTag, &base, &l.Category, &c.Folder, &l.Name, &l.Extension, &c.Slot, &c.Asset,
+			(*string)(&c.PreviousKey), &l.Folder, &c.Created, &c.Shared)
+		c.Time = fromNanos(changed)
+		l.Asset, l.Size = c.Asset, c.Size
+		c.Category, c.Name = l.Category, filename(l.Name, l.Extension)
+		return c, base, err
+	}
+	complete := func(c *UndoCandidate, b base) {
+		c.Listed.Name, c.Listed.Extension, c.Listed.Category, _ = b.values(c.Key, "")
+		c.Category, c.Name = b.category, baseName(string(c.Key))
+	}
+	created, onlyCreated, former, shared := `c.adopted = 0`, `c.adopted = 0`, `0`, `''`
+	if u.changes {
+		created += ` AND (i.action IS NULL OR NOT ` + changesAsset + `)`
+		onlyCreated = created + ` AND coalesce(i.action, '') <> 'trash'`
+	}
+	if u.former {
+		former = `EXISTS (SELECT 1 FROM former f WHERE f.run = ?2 AND f.key = c.key)`
+		onlyCreated += ` AND NOT ` + former
+	}
+	if u.shared {
+		shared = `coalesce((SELECT l.id FROM aliases a JOIN runs l ON l.num = a.run
+			WHERE a.pair = ?1 AND a.owner = c.key AND a.checksum = c.checksum AND a.run > ?2 LIMIT 1), '')`
+	}
+	return paged(u.store.r, "", func(c UndoCandidate) sources.Key { return c.Key }, func(after sources.Key) ([]UndoCandidate, error) {
+		return queryBased(ctx, u.store, "list undoable changes", scan, complete, `SELECT c.key, c.size, c.time, c.version_tag, c.base, c.category, coalesce(i.folder, ''),
+			c.name, c.extension, c.slot, c.asset, coalesce(i.previous_key, ''), c.folder, `+onlyCreated+`, `+shared+`
+			FROM receipts c LEFT JOIN items i ON i.run = ?2 AND i.key = c.key
+			WHERE c.pair = ?1 AND c.run = ?2 AND c.key > ?3 AND (`+created+` OR `+former+`) ORDER BY c.key LIMIT ?4`,
+			u.undo.Pair.ID, u.undo.Undoes, after, PageSize)
+	})
+}
+
+// CountChanges counts the possible items of an undo that Creations does not list: existing assets
+// that the run changed or trashed, without those that a later run changed again.
+func (u *UndoReader) CountChanges(ctx context.Context) (n int64, err error) {
+	err = u.store.r.row(ctx, "count undoable changes", `SELECT (SELECT count(*) FROM former f JOIN receipts c ON c.pair = ?1 AND c.key = f.key
+		WHERE f.run = ?2 AND c.run = ?2 AND NOT (`+createdBy+`)) + (SELECT count(*)`+undoableFormer+` WHERE later = '')`, u.undo.Pair.ID, u.undo.Undoes).Scan(&n)
+	return n, err
+}
+
+// StageUndo stores items of an undo, decided or not. Objects with an outcome in the run keep it.
+func (s *Store) StageUndo(ctx context.Context, undo int64, items []Item) error {
 	return s.Write(ctx, "stage undo", func(ctx context.Context, tx *sql.Tx) error {
+		if err := onStageUndo.isPossible(ctx, tx, undo); err != nil {
+			return err
+		}
+		return insertItems(ctx, tx, onStageUndo, undo, items)
+	})
+}
+
+// FinishStagingUndo stores the possible items of an undo that have no receipt by the undone run, and
+// ends the staging. It returns their number. Changes that a later run overwrote are conflicts for
+// the given reason.
+func (s *Store) FinishStagingUndo(ctx context.Context, undo Run, later string) (n int64, err error) {
+	err = s.Write(ctx, "stage undo", func(ctx context.Context, tx *sql.Tx) error {
 		if err := One(ctx, tx, `UPDATE runs SET state = 'planning', scanned = 1 WHERE num = ? AND state = 'scanning'`, undo.Num); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO items (run, key, size, time, version_tag, obstacle, base, category, folder, name, slot, asset,
-			previous_key, action, reason, state, error) SELECT ?3, key, size, time, version_tag, '', base, category, folder, name, slot, asset, previous_key,
-			CASE run WHEN '' THEN NULL ELSE 'conflict' END, why, CASE run WHEN '' THEN 'staged' ELSE 'conflict' END,
-			CASE run WHEN '' THEN '' ELSE why || ': ' || run END
-			FROM (SELECT *, later || shared AS run, CASE WHEN later <> '' THEN ?4 WHEN shared <> '' THEN ?5 ELSE '' END AS why`+undoable+`)
-			WHERE true ON CONFLICT DO NOTHING`, undo.Pair.ID, undo.Undoes, undo.Num, later, shared)
+		res, err := tx.ExecContext(ctx, `INSERT INTO items (run, key, size, time, version_tag, obstacle, base, category, folder, name, slot, asset,
+			previous_key, action, reason, state, error) SELECT ?3, key, size, time, version_tag, '', base, category, folder, name, slot, asset, '',
+			CASE later WHEN '' THEN NULL ELSE 'conflict' END, CASE later WHEN '' THEN '' ELSE ?4 END, CASE later WHEN '' THEN 'staged' ELSE 'conflict' END,
+			CASE later WHEN '' THEN '' ELSE ?4 || ': ' || later END`+undoableFormer+`
+			WHERE true ON CONFLICT DO NOTHING`, undo.Pair.ID, undo.Undoes, undo.Num, later)
+		if err == nil {
+			n, err = res.RowsAffected()
+		}
 		return err
 	})
+	return n, err
 }
 
 // An Undoing is an item of an undo, with the records about the change by the run.
@@ -164,20 +290,6 @@ func (s *Store) Undoings(ctx context.Context, undo Run, keys []sources.Key) (map
 	return byKey, nil
 }
 
-// UndoableCreations returns which keys have items of an undo for assets that the run created, unless
-// the items are conflicts. It is for a million keys, for which Undoings takes several times as long.
-func (s *Store) UndoableCreations(ctx context.Context, undo Run, keys []sources.Key) (map[sources.Key]bool, error) {
-	all, err := query(ctx, s.r, "list undoable changes", scanKey, `SELECT key FROM items WHERE run = ? AND state <> 'conflict'
-		AND NOT EXISTS (SELECT 1 FROM former f WHERE f.run = ? AND f.key = items.key)
-		AND NOT EXISTS (SELECT 1 FROM items i WHERE i.run = ? AND i.key = items.key AND i.action = 'trash')
-		AND key IN `+List(len(keys)), listed(keys, undo.Num, undo.Undoes, undo.Undoes)...)
-	created := make(map[sources.Key]bool, len(all))
-	for _, key := range all {
-		created[key] = true
-	}
-	return created, err
-}
-
 // DecideUndo is Decided for the items of an undo: it stores only actions and reasons, because
 // everything else stays as staged. One statement stores all items with the same decision.
 func (s *Store) DecideUndo(ctx context.Context, undo int64, items []Item) error {
@@ -213,12 +325,10 @@ func (s *Store) DecideUndo(ctx context.Context, undo int64, items []Item) error 
 	})
 }
 
-// UndoContainers lists the containers of the assets that a run created.
-func (s *Store) UndoContainers(ctx context.Context, undo Run) ([]Container, error) {
-	return query(ctx, s.r, "list containers", func(rows *sql.Rows) (c Container, err error) {
-		return c, rows.Scan(&c.Category, &c.Folder)
-	}, `SELECT DISTINCT `+categoryColumn+`, folder FROM (SELECT DISTINCT base, category, folder FROM receipts c WHERE c.pair = ?1 AND c.run = ?2
-		AND `+createdBy+`) ORDER BY 1, 2`, undo.Pair.ID, undo.Undoes)
+// HasNeighbours reports whether other sources were migrated to the destination of a pair.
+func (s *Store) HasNeighbours(ctx context.Context, pair Pair) (has bool, err error) {
+	err = s.r.row(ctx, "look up other sources", `SELECT EXISTS (SELECT 1 FROM pairs WHERE destination = ? AND id <> ?)`, pair.Destination, pair.ID).Scan(&has)
+	return has, err
 }
 
 // SharedAssets returns which of some assets belong to objects of other sources, too.

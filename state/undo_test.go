@@ -25,12 +25,17 @@ func finished(t *testing.T) *journey {
 	return j
 }
 
+// entryOf returns the asset of a receipt as an UndoReader lists it.
+func entryOf(r *Receipt) Entry {
+	return Entry{Asset: r.Asset, Category: r.Category, Folder: r.Folder, Name: r.Name, Extension: r.Extension, Size: r.Size}
+}
+
 // undo plans to trash all assets that the run created, and takes the items.
 func (j *journey) undo() Run {
 	j.Helper()
 	u, err := j.BeginUndo(j.Context(), j.run)
 	must(j, err)
-	must(j, j.StageUndo(j.Context(), u, "later", "shared"))
+	must(j, j.stageUndo(u))
 	var items []Item
 	for _, i := range collect(j, j.Items(j.Context(), u.Num)) {
 		i.Action, i.Reason, i.State = Trash, "because", ItemPlanned
@@ -42,6 +47,25 @@ func (j *journey) undo() Run {
 	_, err = j.Take(j.Context(), u.Num, Next{After: "", N: len(items), Time: time.Now()})
 	must(j, err)
 	return u
+}
+
+// stageUndo stages all items of an undo, without decisions.
+func (j *journey) stageUndo(u Run) error {
+	j.Helper()
+	reader, err := j.ReadUndo(j.Context(), u)
+	must(j, err)
+	var items []Item
+	for _, c := range collect(j, reader.Candidates(j.Context())) {
+		if c.Shared != "" {
+			c.Action, c.Reason, c.State, c.Error = Conflict, "shared", ItemConflict, "shared: "+c.Shared
+		}
+		items = append(items, c.Item)
+	}
+	if err := j.StageUndo(j.Context(), u.Num, items); err != nil {
+		return err
+	}
+	_, err = j.FinishStagingUndo(j.Context(), u, "later")
+	return err
 }
 
 func (j *journey) wantSound() {
@@ -62,7 +86,7 @@ func TestStageUndo(t *testing.T) {
 	if u.Undoes != j.run.Num || u.Command != "undo" || u.State != Scanning {
 		t.Errorf("got %+v", u)
 	}
-	must(t, j.StageUndo(t.Context(), u, "later", "shared"))
+	must(t, j.stageUndo(u))
 	want := Item{Object: sources.Object{Key: "made", Size: 10, Time: modified, VersionTag: "v1"}, State: ItemStaged,
 		Category: "category", Folder: "folder", Name: "made.jpg", Slot: 7, Asset: "asset of made"}
 	got := collect(t, j.Items(t.Context(), u.Num))
@@ -72,13 +96,24 @@ func TestStageUndo(t *testing.T) {
 	if diff := cmp.Diff(want, got[0]); diff != "" {
 		t.Error(diff)
 	}
-	if sum, err := j.Undoable(t.Context(), j.run); err != nil || sum != (ReceiptSum{2, 20}) {
+	if sum, err := j.Undoable(t.Context(), j.run, 100); err != nil || sum != (ReceiptSum{2, 20}) {
 		t.Errorf("undoable: %+v (%v)", sum, err)
 	}
-	if at, err := j.UndoContainers(t.Context(), u); err != nil || len(at) != 1 || at[0] != (Container{"category", "folder-id"}) {
-		t.Errorf("containers: %v (%v)", at, err)
+	reader, err := j.ReadUndo(t.Context(), u)
+	must(t, err)
+	created := collect(t, reader.Creations(t.Context()))
+	if len(created) != 2 || created[0].key != "made" || created[0].Entry != entryOf(receipt("made", "asset of made")) {
+		t.Errorf("created: %+v", created)
 	}
-	if err := j.StageUndo(t.Context(), u, "later", "shared"); !errors.Is(err, ErrConflict) {
+	for _, c := range collect(t, reader.Candidates(t.Context())) {
+		if !c.Created || c.Shared != "" || c.Listed != entryOf(receipt(string(c.Key), "asset of "+string(c.Key))) {
+			t.Errorf("candidate: %+v", c)
+		}
+	}
+	if n, err := reader.CountChanges(t.Context()); err != nil || n != 0 {
+		t.Errorf("%d changes (%v)", n, err)
+	}
+	if err := j.stageUndo(u); !errors.Is(err, ErrConflict) {
 		t.Errorf("staged twice: %v", err)
 	}
 }
@@ -91,7 +126,7 @@ func TestDecideUndo(t *testing.T) {
 	ctx := t.Context()
 	u, err := j.BeginUndo(ctx, j.run)
 	must(t, err)
-	must(t, j.StageUndo(ctx, u, "later", "shared"))
+	must(t, j.stageUndo(u))
 	trash := Item{Object: sources.Object{Key: "other"}, Action: Trash, Reason: "because", State: ItemPlanned}
 	touched := Item{Object: sources.Object{Key: "made"}, Action: Conflict, Reason: "touched", State: ItemConflict, Error: "name"}
 	first := touched
@@ -150,7 +185,7 @@ func TestFinishUndoForgets(t *testing.T) {
 	ctx := t.Context()
 	u, err := j.BeginUndo(ctx, j.run)
 	must(t, err)
-	must(t, j.StageUndo(ctx, u, "later", "shared"))
+	must(t, j.stageUndo(u))
 	items := collect(t, j.Items(ctx, u.Num))
 	for n := range items {
 		items[n].Action, items[n].State = Skip, ItemSkipped

@@ -163,7 +163,7 @@ func (j *journey) undoPlanned(run Run) (u Run, outcomes []Outcome) {
 	ctx := j.Context()
 	u, err := j.BeginUndo(ctx, run)
 	must(j, err)
-	must(j, j.StageUndo(ctx, u, "later", "shared"))
+	must(j, j.stageUndo(u))
 	var keys []sources.Key
 	for _, i := range collect(j, j.Items(ctx, u.Num, ItemStaged)) {
 		keys = append(keys, i.Key)
@@ -189,7 +189,7 @@ func TestUndoOfSync(t *testing.T) {
 	j := libraryOf(t)
 	before := j.evening()
 	run := j.everyAction()
-	if sum, err := j.Undoable(t.Context(), run); err != nil || sum.Objects != 5 {
+	if sum, err := j.Undoable(t.Context(), run, 100); err != nil || sum.Objects != 5 {
 		t.Errorf("undoable: %+v (%v)", sum, err)
 	}
 	j.wantSound()
@@ -198,7 +198,7 @@ func TestUndoOfSync(t *testing.T) {
 		t.Errorf("after the undo (-evening before +now):\n%s", diff)
 	}
 	j.wantSound()
-	if sum, err := j.Undoable(t.Context(), run); err != nil || sum.Objects != 0 {
+	if sum, err := j.Undoable(t.Context(), run, 100); err != nil || sum.Objects != 0 {
 		t.Errorf("undoable once more: %+v (%v)", sum, err)
 	}
 	if sum, err := j.SumUndone(t.Context(), run.Num); err != nil || sum.Objects != 5 {
@@ -217,7 +217,7 @@ func TestUndoings(t *testing.T) {
 	}
 	u, err := j.BeginUndo(ctx, j.everyAction())
 	must(t, err)
-	must(t, j.StageUndo(ctx, u, "later", "shared"))
+	must(t, j.stageUndo(u))
 	keys := []string{"a/described", "a/new name", "a/replaced", "a/trashed", "b/created"}
 	if got := keysOf(collect(t, j.Items(ctx, u.Num))); !cmp.Equal(keys, got) {
 		t.Errorf("items: %q", got)
@@ -248,9 +248,20 @@ func TestUndoings(t *testing.T) {
 	if len(undoings) != 5 {
 		t.Errorf("%d undoings", len(undoings))
 	}
-	created, err := j.UndoableCreations(ctx, u, []sources.Key{"a/described", "a/new name", "a/replaced", "a/trashed", "b/created", "untouched"})
-	if diff := cmp.Diff(map[sources.Key]bool{"b/created": true}, created); err != nil || diff != "" {
-		t.Errorf("created (%v):\n%s", err, diff)
+	reader, err := j.ReadUndo(ctx, u)
+	must(t, err)
+	created := map[sources.Key]bool{}
+	for _, c := range collect(t, reader.Candidates(ctx)) {
+		created[c.Key] = c.Created
+	}
+	if diff := cmp.Diff(map[sources.Key]bool{"a/described": false, "a/new name": false, "a/replaced": false, "b/created": true}, created); diff != "" {
+		t.Errorf("created:\n%s", diff)
+	}
+	if all := collect(t, reader.Creations(ctx)); len(all) != 1 || all[0].key != "b/created" {
+		t.Errorf("created: %+v", all)
+	}
+	if n, err := reader.CountChanges(ctx); err != nil || n != 4 {
+		t.Errorf("%d changes (%v)", n, err)
 	}
 }
 
@@ -278,7 +289,7 @@ func TestUndoOfSyncAndLaterRuns(t *testing.T) {
 
 	u, err := j.PlanUndo(t.Context(), run)
 	must(t, err)
-	must(t, j.StageUndo(t.Context(), u, "later", "shared"))
+	must(t, j.stageUndo(u))
 	got := map[string]string{}
 	for _, i := range collect(t, j.Items(t.Context(), u.Num)) {
 		got[string(i.Key)] = string(i.State) + " " + i.Error
@@ -306,7 +317,7 @@ func TestUndoOfSyncModifies(t *testing.T) {
 	ctx := t.Context()
 	u, err := j.BeginUndo(ctx, j.everyAction())
 	must(t, err)
-	must(t, j.StageUndo(ctx, u, "later", "shared"))
+	must(t, j.stageUndo(u))
 	items := collect(t, j.Items(ctx, u.Num))
 	for n := range items {
 		items[n].Action, items[n].Reason, items[n].State = Skip, "gone", ItemSkipped

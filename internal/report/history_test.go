@@ -229,7 +229,7 @@ func (h *history) undo() {
 	if undone.Command == "sync" {
 		return
 	}
-	made, err := h.store.Undoable(h.Context(), undone)
+	made, err := h.store.Undoable(h.Context(), undone, 100)
 	must(h.world, err)
 	open, err := h.store.Unfinished(h.Context(), h.pair.ID)
 	if made.Objects == 0 || undone.Undoes != 0 || err == nil && open.Num != undone.Num {

@@ -48,7 +48,7 @@ func (f *finishing) counted() []state.Tally {
 	if !f.overview.whole {
 		return nil
 	}
-	return f.overview.tallies()
+	return f.overview.sums.Tallies()
 }
 
 // hash returns the hash of the plan in the state database. A run of an approved plan has the hash

@@ -13,7 +13,7 @@ type overview struct {
 	whole     bool // it has all items of the run, as they are in the state database
 	last      sources.Key
 	hash      *migrate.PlanHash
-	counts    map[state.Tally]state.ReceiptSum // by action, reason and state
+	sums      migrate.ItemSums
 	places    *repeat.Filter
 	collision bool              // two items may have the same place
 	observe   func(*state.Item) // see Planner.Staged; may be nil
@@ -21,7 +21,7 @@ type overview struct {
 
 // begin begins with a run without items.
 func (v *overview) begin(staged func() func(*state.Item)) {
-	*v = overview{whole: true, hash: migrate.NewPlanHash(), counts: map[state.Tally]state.ReceiptSum{}, places: repeat.NewFilter()}
+	*v = overview{whole: true, hash: migrate.NewPlanHash(), sums: migrate.ItemSums{}, places: repeat.NewFilter()}
 	if staged != nil {
 		v.observe = staged()
 	}
@@ -35,9 +35,7 @@ func (v *overview) add(i *state.Item) {
 	}
 	v.last = i.Key
 	v.hash.Add(i)
-	of := state.Tally{Action: i.Action, Reason: i.Reason, State: i.State}
-	sum := v.counts[of]
-	v.counts[of] = state.ReceiptSum{Objects: sum.Objects + 1, Bytes: sum.Bytes + i.Size}
+	v.sums.Add(i)
 	if hasPlace(i) && v.places.AddNumber(i.Slot) {
 		v.collision = true
 	}
@@ -57,12 +55,3 @@ func hasPlace(i *state.Item) bool {
 
 // changed ends the overview: a pass changes items.
 func (v *overview) changed() { v.whole = false }
-
-// tallies returns the tallies of the items.
-func (v *overview) tallies() (all []state.Tally) {
-	for of, sum := range v.counts {
-		of.Objects, of.Bytes = sum.Objects, sum.Bytes
-		all = append(all, of)
-	}
-	return all
-}

@@ -88,7 +88,7 @@ func (d *decisions) everyPage(ctx context.Context, f func(context.Context, []sta
 // tallies counts the items of the run by action, reason and state. Unchanged objects are no items.
 func (p *planning) tallies(ctx context.Context) ([]state.Tally, error) {
 	if p.overview.whole {
-		return p.overview.tallies(), nil
+		return p.overview.sums.Tallies(), nil
 	}
 	return p.State.Tallies(ctx, p.run.Num)
 }

@@ -23,7 +23,6 @@ import (
 	"assetferry/migrate/apply"
 	"assetferry/migrate/collect"
 	"assetferry/migrate/inventory"
-	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -39,6 +38,10 @@ type Planner struct {
 
 	undo, undone state.Run
 	places       *places
+	reader       *state.UndoReader
+	created      *createdAssets
+	neighbours   bool // other sources were migrated to the destination
+	overview     overview
 }
 
 // NewPlanner makes a planner of undos.
@@ -50,50 +53,47 @@ func NewPlanner(d migrate.Deps) *Planner {
 // must be new, or listed again.
 func (p *Planner) Plan(ctx context.Context, undo, undone state.Run) (migrate.Plan, error) {
 	p.undo, p.undone, p.places = undo, undone, &places{}
-	made, err := p.stage(ctx)
-	if err != nil {
-		return migrate.Plan{}, err
-	}
-	p.Watch.Phase(migrate.PhaseInventory, made, -1)
-	for _, pass := range []func(context.Context) error{p.lookAround, p.askForRest, p.verifyContent, p.finish} {
+	for _, pass := range []func(context.Context) error{p.begin, p.lookAround, p.stage, p.askForRest, p.verifyContent, p.finish} {
 		if err := pass(ctx); err != nil {
 			return migrate.Plan{}, err
 		}
 	}
-	plan := migrate.Plan{}
-	if plan.Run, err = p.State.Run(ctx, undo.ID); err != nil {
+	run, err := p.State.Run(ctx, undo.ID)
+	if err != nil {
 		return migrate.Plan{}, err
 	}
-	plan.Tallies, err = p.State.Tallies(ctx, undo.Num)
-	return plan, err
+	tallies, err := p.State.Tallies(ctx, undo.Num)
+	return migrate.Plan{Run: run, Tallies: tallies}, err
 }
 
-// stage creates items for the changes of the run, and counts them.
-func (p *Planner) stage(ctx context.Context) (made int64, err error) {
-	if err := p.State.StageUndo(ctx, p.undo, string(migrate.ReasonChangedByLaterRun), string(migrate.ReasonSharedByLaterRun)); err != nil {
-		return 0, err
+// begin finds the assets to look for.
+func (p *Planner) begin(ctx context.Context) (err error) {
+	if p.reader, err = p.State.ReadUndo(ctx, p.undo); err != nil {
+		return err
 	}
-	faultpoint.Hit(faultpoint.Staged)
-	tallies, err := p.State.Tallies(ctx, p.undo.Num)
-	for _, t := range tallies {
-		if t.State == state.ItemStaged {
-			made += t.Objects
-		}
+	known, err := p.State.SumReceipts(ctx, p.undo.Pair.ID)
+	if err != nil {
+		return err
 	}
-	return made, err
+	if p.created, err = findCreated(ctx, p.reader, known.Objects); err != nil {
+		return err
+	}
+	others, err := p.reader.CountChanges(ctx)
+	if err != nil {
+		return err
+	}
+	p.Watch.Phase(migrate.PhaseInventory, int64(len(p.created.all))+others, -1)
+	p.neighbours, err = p.State.HasNeighbours(ctx, p.undo.Pair)
+	return err
 }
 
 // lookAround lists the containers of the assets, newest first, back to the beginning of the run. So
 // the assets of a pilot are found among any number of older ones.
 func (p *Planner) lookAround(ctx context.Context) error {
-	containers, err := p.State.UndoContainers(ctx, p.undo)
-	if err != nil {
-		return err
-	}
 	since := p.undone.StartedAt.Add(p.Now().Sub(clock.Now()))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(p.Concurrency)
-	for _, c := range containers {
+	for _, c := range p.created.containers {
 		g.Go(func() error { return p.lookInto(ctx, migrate.Container{Category: c.Category, Folder: c.Folder}, since) })
 	}
 	return g.Wait()
@@ -101,63 +101,69 @@ func (p *Planner) lookAround(ctx context.Context) error {
 
 func (p *Planner) lookInto(ctx context.Context, c migrate.Container, since time.Time) error {
 	for page, err := range migrate.Pages(apply.Newest(ctx, p.Dest, c, since), migrate.PageSize) {
-		if err != nil {
-			return err
+		if err == nil {
+			err = p.meet(ctx, page)
 		}
-		items, err := p.meet(ctx, page)
 		if err != nil {
-			return err
-		}
-		if err := p.decided(ctx, items); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// meet decides about listed assets that the run created. Older assets are not looked for in lists.
-func (p *Planner) meet(ctx context.Context, page []assets.Asset) (decided []state.Item, err error) {
-	receipts, err := p.State.ReceiptsOf(ctx, p.undo.Pair.ID, inventory.IDsOf(page))
-	if err != nil {
-		return nil, err
-	}
-	shared, err := p.State.SharedAssets(ctx, p.undo.Pair, inventory.IDsOf(page))
-	if err != nil {
-		return nil, err
-	}
-	var keys []sources.Key
-	for _, r := range receipts {
-		if r.Run == p.undone.Num {
-			keys = append(keys, r.Key)
+// meet notes listed assets that the run created. Older assets are not looked for in lists.
+func (p *Planner) meet(ctx context.Context, page []assets.Asset) (err error) {
+	var shared map[string]bool
+	if p.neighbours {
+		if shared, err = p.State.SharedAssets(ctx, p.undo.Pair, inventory.IDsOf(page)); err != nil {
+			return err
 		}
 	}
-	created, err := p.State.UndoableCreations(ctx, p.undo, keys)
-	if err != nil {
-		return nil, err
+	n := len(page)
+	rest := slices.DeleteFunc(page, func(a assets.Asset) bool { return p.created.isUnchanged(a, shared[a.ID]) })
+	p.Watch.Progress(int64(n-len(rest)), 0)
+	if len(rest) == 0 {
+		return nil
 	}
-	for _, a := range page {
+	receipts, err := p.State.ReceiptsOf(ctx, p.undo.Pair.ID, inventory.IDsOf(rest))
+	if err != nil {
+		return err
+	}
+	for _, a := range rest {
 		r := receipts[a.ID]
-		if !created[r.Key] {
+		found := p.created.of(r)
+		if r.Run != p.undone.Num || found == nil {
 			continue
 		}
-		i := state.Item{Object: r.Object}
-		if err := p.decide(ctx, &i, r, a, shared[a.ID]); err != nil {
-			return nil, err
+		changed, err := p.changedSince(ctx, r, a)
+		if err != nil {
+			return err
 		}
-		decided = append(decided, i)
+		p.created.note(found, finding{shared[a.ID], changed})
+		p.Watch.Progress(1, 0)
 	}
-	return decided, nil
+	return nil
+}
+
+// changedSince names the parts of an asset that changed since the run created it.
+func (p *Planner) changedSince(ctx context.Context, r state.Receipt, asset assets.Asset) (string, error) {
+	said, err := p.LastMetadata(ctx, p.undo.Pair, r, asset)
+	return strings.Join(changedParts(r, said, asset), ", "), err
 }
 
 // decide decides about an existing asset that the run created.
 func (p *Planner) decide(ctx context.Context, i *state.Item, r state.Receipt, asset assets.Asset, shared bool) error {
-	said, err := p.LastMetadata(ctx, p.undo.Pair, r, asset)
+	changed, err := p.changedSince(ctx, r, asset)
 	if err != nil {
 		return err
 	}
-	what := changedParts(r, said, asset)
-	writeUndo(i, undoSituation{Was: state.Create, There: true, Shared: shared, Changed: len(what) > 0}, strings.Join(what, ", "))
+	writeUndo(i, createdSituation(shared, changed), changed)
 	return nil
+}
+
+// createdSituation is the situation of an existing asset that the run created.
+func createdSituation(shared bool, changed string) undoSituation {
+	return undoSituation{Was: state.Create, There: true, Shared: shared, Changed: changed != ""}
 }
 
 // writeUndo stores a decision in an item, with the findings if it is refused.
@@ -173,6 +179,7 @@ func (p *Planner) decided(ctx context.Context, page []state.Item) error {
 	if len(page) == 0 {
 		return nil
 	}
+	p.overview.changed()
 	err := p.State.DecideUndo(ctx, p.undo.Num, page)
 	faultpoint.Hit(faultpoint.Decided)
 	p.Watch.Progress(int64(len(page)), 0)
@@ -182,6 +189,9 @@ func (p *Planner) decided(ctx context.Context, page []state.Item) error {
 // askForRest requests each asset that was not listed: it is older than the run, or was moved or
 // deleted.
 func (p *Planner) askForRest(ctx context.Context) error {
+	if p.overview.isDecided() {
+		return nil
+	}
 	return p.eachPage(ctx, state.ItemStaged, func(ctx context.Context, u *state.Undoing) (bool, error) {
 		if u.Was == state.Trash {
 			return true, p.decideTrashed(ctx, u)
@@ -375,20 +385,33 @@ func (p *places) has(ctx context.Context, d migrate.Reader, folder string) (ther
 	return err == nil, nil
 }
 
-// finish hashes the plan and closes it.
+// finish stores the hash of the plan and closes it.
 func (p *Planner) finish(ctx context.Context) error {
-	h := migrate.NewPlanHash()
-	for i, err := range p.State.Items(ctx, p.undo.Num) {
-		if err != nil {
+	hash, tallies := p.overview.hash, p.overview.sums.Tallies()
+	if !p.overview.whole {
+		var err error
+		if hash, err = p.hashItems(ctx); err != nil {
 			return err
 		}
-		h.Add(&i)
+		tallies = nil
 	}
-	hash, err := h.Sum(migrate.PlanHead{Source: p.undo.Pair.Source, Destination: p.undo.Pair.Destination})
+	sum, err := hash.Sum(migrate.PlanHead{Source: p.undo.Pair.Source, Destination: p.undo.Pair.Destination})
 	if err != nil {
 		return err
 	}
-	err = p.State.FinishPlan(ctx, p.undo.Num, hash, json.RawMessage("[]"))
+	err = p.State.FinishPlan(ctx, p.undo.Num, sum, json.RawMessage("[]"), tallies...)
 	faultpoint.Hit(faultpoint.Planned)
 	return err
+}
+
+// hashItems reads all items for the hash of the plan.
+func (p *Planner) hashItems(ctx context.Context) (*migrate.PlanHash, error) {
+	h := migrate.NewPlanHash()
+	for i, err := range p.State.Items(ctx, p.undo.Num) {
+		if err != nil {
+			return nil, err
+		}
+		h.Add(&i)
+	}
+	return h, nil
 }

@@ -204,7 +204,7 @@ func beginUndo(ctx context.Context, f *command.Factory, s *endpoints, undoer *un
 	if err != nil {
 		return run, err
 	}
-	made, err := s.store.Undoable(ctx, undone)
+	made, err := s.store.Undoable(ctx, undone, 1)
 	if err != nil {
 		return run, err
 	}

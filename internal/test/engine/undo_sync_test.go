@@ -270,7 +270,7 @@ func TestUndoOfSync(t *testing.T) {
 			w.wantEvening(before, "after the undo")
 			w.wantSound()
 			w.verifies()
-			if left, err := w.store.Undoable(t.Context(), run.Run); err != nil || left.Objects != 0 {
+			if left, err := w.store.Undoable(t.Context(), run.Run, 100); err != nil || left.Objects != 0 {
 				t.Errorf("left to undo: %+v (%v)", left, err)
 			}
 		})

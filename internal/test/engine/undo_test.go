@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -61,7 +63,31 @@ func (w *world) undoRun(ctx context.Context, d migrate.Deps, id string, content 
 	if err != nil {
 		return plan, err
 	}
+	w.wantSummedUp(plan)
 	return plan, undoer.Apply(ctx, plan.Run)
+}
+
+// wantSummedUp verifies what the planner of an undo has summed up without reading the items: the
+// hash and the tallies.
+func (w *world) wantSummedUp(plan migrate.Plan) {
+	w.Helper()
+	hash, sums := migrate.NewPlanHash(), migrate.ItemSums{}
+	for i, err := range w.store.Items(w.Context(), plan.Run.Num) {
+		must(w, err)
+		hash.Add(&i)
+		sums.Add(&i)
+	}
+	sum, err := hash.Sum(migrate.PlanHead{Source: plan.Run.Pair.Source, Destination: plan.Run.Pair.Destination})
+	if err != nil || sum != plan.Run.PlanHash {
+		w.Errorf("the hash of the undo is %s, and that of its items %s (%v)", plan.Run.PlanHash, sum, err)
+	}
+	byName := func(a, b state.Tally) int {
+		return cmp.Or(strings.Compare(string(a.Action), string(b.Action)), strings.Compare(a.Reason, b.Reason), strings.Compare(string(a.State), string(b.State)))
+	}
+	want := slices.SortedFunc(slices.Values(sums.Tallies()), byName)
+	if diff := gocmp.Diff(want, slices.SortedFunc(slices.Values(plan.Tallies), byName)); diff != "" {
+		w.Errorf("tallies of the undo (-items +plan):\n%s", diff)
+	}
 }
 
 // undo undoes a run, and fails the test unless the undo completes.
@@ -319,7 +345,7 @@ func TestUndoRefusedInPart(t *testing.T) {
 	if i := w.item(undo, "003.jpg"); !strings.Contains(i.Error, "403") {
 		t.Errorf("it failed with %q", i.Error)
 	}
-	if failed, err := w.store.Undoable(t.Context(), plan.Run); err != nil || failed.Objects != 1 {
+	if failed, err := w.store.Undoable(t.Context(), plan.Run, 100); err != nil || failed.Objects != 1 {
 		t.Errorf("left to undo: %+v (%v)", failed, err)
 	}
 }
@@ -353,7 +379,7 @@ func TestUndoRefusedAsAWhole(t *testing.T) {
 		if got, _ := w.states(undo); got["trash done"] != tc.done || got["trash sending"]+got["trash unconfirmed"] != 0 {
 			t.Errorf("it came to %v", got)
 		}
-		if left, err := w.store.Undoable(t.Context(), plan.Run); err != nil || left.Objects != tc.still {
+		if left, err := w.store.Undoable(t.Context(), plan.Run, 100); err != nil || left.Objects != tc.still {
 			t.Errorf("left to undo: %+v (%v)", left, err)
 		}
 		w.close()
