@@ -35,7 +35,7 @@ func (b *bucket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPut {
 		defer sleepUntil(time.Now().Add(b.latency)) // the answer is sent on return
 	} else {
-		time.Sleep(b.latency)
+		sleepUntil(time.Now().Add(b.latency))
 	}
 	name, key, _ := strings.Cut(r.URL.Path[1:], "/")
 	switch {

@@ -100,8 +100,6 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func sleepUntil(t time.Time) { time.Sleep(time.Until(t)) }
-
 func page(items []any) map[string]any {
 	return map[string]any{"items": items, "totalCount": len(items), "limit": 50, "offset": 0}
 }
