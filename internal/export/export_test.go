@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -401,6 +403,58 @@ func (r refusing) Open(ctx context.Context, o sources.Object, offset int64) (io.
 		return nil, &sources.Error{Op: "open", Err: sources.ErrChanged}
 	}
 	return r.Library.Open(ctx, o, offset)
+}
+
+// A foundSource finds objects, and has an empty listing.
+type foundSource struct {
+	*local.Source
+	err error
+}
+
+func (f foundSource) Find(_ context.Context, key sources.Key) (o sources.Object, err error) {
+	for o, err := range f.Source.Objects(context.Background(), "") {
+		if o.Key == key && f.err == nil {
+			return o, err
+		}
+	}
+	if f.err != nil {
+		return o, f.err
+	}
+	return o, fs.ErrNotExist
+}
+
+func (f foundSource) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
+	if f.err == nil {
+		return func(func(sources.Object, error) bool) {}
+	}
+	return f.Source.Objects(ctx, after)
+}
+
+// TestFoundManifest verifies that the manifest is found without a listing where that is possible, and
+// with one if it is not.
+func TestFoundManifest(t *testing.T) {
+	w := newWorld(t)
+	library(w)
+	_, err := w.export()
+	must(t, err)
+	exported, err := local.New(w.dir, local.Options{})
+	must(t, err)
+	other, err := local.New(t.TempDir(), local.Options{})
+	must(t, err)
+	for _, test := range []struct {
+		source foundSource
+		is     bool
+	}{
+		{foundSource{exported, nil}, true},
+		{foundSource{exported, errors.New("access denied")}, true},
+		{foundSource{other, nil}, false},
+	} {
+		known, err := Recognise(t.Context(), test.source)
+		must(t, err)
+		if known.Traits().Categories != test.is {
+			t.Errorf("%s, with %v: recognised: %t", test.source.Identity(), test.source.err, !test.is)
+		}
+	}
 }
 
 // TestRecognise verifies that an export is recognised as a source: its categories are known, and

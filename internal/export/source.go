@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 
 	"assetferry/sources"
@@ -33,8 +34,21 @@ func Recognise(ctx context.Context, s sources.Source) (sources.Source, error) {
 	return e, nil
 }
 
-// findManifest finds the manifest with a listing that begins right before it.
+// A finder is a source that finds an object without a listing.
+type finder interface {
+	// Find returns an object, or fs.ErrNotExist.
+	Find(ctx context.Context, key sources.Key) (sources.Object, error)
+}
+
+// findManifest finds the manifest, with a listing that begins right before it if there is no other
+// way. Access may be allowed to one of both only.
 func findManifest(ctx context.Context, s sources.Source) (sources.Object, error) {
+	if f, ok := s.(finder); ok {
+		o, err := f.Find(ctx, ManifestName)
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			return o, nil
+		}
+	}
 	before := sources.Key(ManifestName[:len(ManifestName)-1])
 	for o, err := range s.Objects(ctx, before) {
 		if err != nil || o.Key == ManifestName && o.Obstacle == "" {

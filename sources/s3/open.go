@@ -15,6 +15,22 @@ import (
 	"assetferry/sources/remote"
 )
 
+// Find returns an object without a listing, or fs.ErrNotExist. Its time is in seconds. Obstacles are
+// not noticed.
+func (s *Source) Find(ctx context.Context, key sources.Key) (o sources.Object, err error) {
+	err = s.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) error {
+		out, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.url.Bucket, Key: s.name(key), RequestPayer: s.payer}, where...)
+		if err == nil {
+			o = sources.Object{Key: key, Size: aws.ToInt64(out.ContentLength), Time: modified(out.LastModified), VersionTag: versionTag(out.ETag)}
+		}
+		return err
+	})
+	if err != nil {
+		return sources.Object{}, s.fail(ctx, "look at", key, err)
+	}
+	return o, nil
+}
+
 // Open implements sources.Source.
 func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.ReadCloser, error) {
 	if ctx.Err() != nil {

@@ -54,18 +54,9 @@ func (s Store) Read(ctx context.Context, name string) ([]byte, error) {
 }
 
 // Size returns the size of a file in bytes, or fs.ErrNotExist.
-func (s Store) Size(ctx context.Context, name string) (size int64, err error) {
-	err = s.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) error {
-		out, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.url.Bucket, Key: s.name(sources.Key(name)), RequestPayer: s.payer}, where...)
-		if err == nil {
-			size = aws.ToInt64(out.ContentLength)
-		}
-		return err
-	})
-	if err != nil {
-		return 0, s.fail(ctx, "look at", sources.Key(name), err)
-	}
-	return size, nil
+func (s Store) Size(ctx context.Context, name string) (int64, error) {
+	o, err := s.Find(ctx, sources.Key(name))
+	return o.Size, err
 }
 
 // IsEmpty reports whether there are no keys.

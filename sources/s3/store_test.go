@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"assetferry/sources"
 	"assetferry/sources/s3"
@@ -53,6 +54,12 @@ func TestStore(t *testing.T) {
 	must(t, err)
 	if len(objects) != 4 || objects[0].Key != "a/empty.txt" {
 		t.Errorf("%+v", objects)
+	}
+	for _, o := range objects {
+		o.Time = o.Time.Truncate(time.Second)
+		if found, err := s.Find(t.Context(), o.Key); found != o || err != nil {
+			t.Errorf("found %+v (%v), but listed %+v", found, err, o)
+		}
 	}
 	for _, err := range []error{second(s.Size(t.Context(), "none")), second(s.Read(t.Context(), "none"))} {
 		if !errors.Is(err, fs.ErrNotExist) {
