@@ -18,7 +18,7 @@ import (
 // The first name after a range must be the first name of the next one. Otherwise names may be
 // missing between them: the service does not sort names by bytes, or does not know StartAfter. The
 // chain of the range before goes on then, without ranges. So in the order of the service, no name is
-// left out, and it is noticed if that is another order.
+// missing, and it is noticed if that is another order.
 
 const (
 	// slowPage is the wait for a page that shows that the service is slower than the consumer of the
