@@ -188,8 +188,13 @@ type changedSidecars struct {
 // do updates the metadata of assets whose sidecars changed. An object that is uploaded in this run
 // gets its metadata anyway. A sidecar counts as processed only when the run has finished.
 func (s *changedSidecars) do(ctx context.Context) error {
-	if !s.FollowsSidecars() || s.onlyFailed() != nil || s.Approval != nil || s.listing.claimed {
+	if !s.FollowsSidecars() || s.onlyFailed() != nil || s.listing.claimed {
 		return nil
+	}
+	if s.Approval != nil { // it cannot have more updates than the approved plan
+		if known, err := s.State.SumReceipts(ctx, s.run.Pair.ID); err != nil || known.Objects > 0 {
+			return err
+		}
 	}
 	if s.listing.unrecorded || s.run.Cursor != "" { // by this process, or by the one that began the listing
 		if err := s.RecordSidecars(ctx, s.run); err != nil {

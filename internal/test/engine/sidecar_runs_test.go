@@ -209,6 +209,16 @@ func TestAPlanStoresSidecarsAsItems(t *testing.T) {
 	w.wantDescriptions(map[string]string{"a.jpg": "of a"})
 }
 
+// TestSidecarsOfAnApprovedPlan verifies that a first plan that was approved leaves no sidecar to the
+// next run.
+func TestSidecarsOfAnApprovedPlan(t *testing.T) {
+	w := newWorld(t)
+	w.putWithSidecars(3)
+	w.apply(w.approve(migrate.DefaultRules()), migrate.DefaultRules())
+	w.wantDescriptions(map[string]string{"000.txt": "of 000.txt", "001.txt": "of 001.txt", "002.txt": "of 002.txt"})
+	w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 6})
+}
+
 // TestSidecarsOfARunThatWasGivenUp verifies that assets that a given-up run uploaded are not
 // updated again from the same sidecars.
 func TestSidecarsOfARunThatWasGivenUp(t *testing.T) {
