@@ -41,11 +41,14 @@ type finder interface {
 }
 
 // findManifest finds the manifest, with a listing that begins right before it if there is no other
-// way. Access may be allowed to one of both only.
+// way: a policy may allow only one of these requests.
 func findManifest(ctx context.Context, s sources.Source) (sources.Object, error) {
 	if f, ok := s.(finder); ok {
 		o, err := f.Find(ctx, ManifestName)
-		if err == nil || errors.Is(err, fs.ErrNotExist) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist), err == nil && o.Obstacle != "":
+			return sources.Object{}, nil
+		case err == nil:
 			return o, nil
 		}
 	}

@@ -50,8 +50,8 @@ func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sourc
 	}
 }
 
-// A listing reads all pages once. If pages are slow, it reads several at a time; see ranges.go. All
-// names of it are keys with the prefix.
+// A listing reads all pages once. If pages are slow, it reads several at a time; see ranges.go. Its
+// names are keys with the prefix.
 type listing struct {
 	source *Source
 	now    time.Time

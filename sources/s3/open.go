@@ -6,22 +6,27 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"assetferry/sources"
 	"assetferry/sources/remote"
 )
 
-// Find returns an object without a listing, or fs.ErrNotExist. Its time is in seconds. Obstacles are
-// not noticed.
+// Find returns an object without a listing, or fs.ErrNotExist. Its time is in seconds.
 func (s *Source) Find(ctx context.Context, key sources.Key) (o sources.Object, err error) {
 	err = s.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) error {
 		out, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.url.Bucket, Key: s.name(key), RequestPayer: s.payer}, where...)
 		if err == nil {
 			o = sources.Object{Key: key, Size: aws.ToInt64(out.ContentLength), Time: modified(out.LastModified), VersionTag: versionTag(out.ETag)}
+			archived := out.StorageClass == types.StorageClassGlacier || out.StorageClass == types.StorageClassDeepArchive
+			if archived && !strings.Contains(aws.ToString(out.Restore), `ongoing-request="false"`) {
+				o.Obstacle = sources.Archived
+			}
 		}
 		return err
 	})

@@ -35,18 +35,25 @@ const (
 	folderObjects = 10
 )
 
-// A split decides when to split a listing, and where.
+// A split decides when to split a listing, and where. It judges by the last of some slow pages in a
+// row, twice as many after each attempt in vain.
 type split struct {
 	pages   int      // slow pages in a row
-	objects int      // on these
+	objects int      // on the last of them
 	folders []string // of these, in order
-	vain    int      // attempts without a result
+	vain    int      // attempts without a result, at most mostVain
 	never   bool
 
 	found chan folders // nil before they are requested
 	base  string       // the folder in which they are
 	each  int          // the number of them for a range
 }
+
+// mostVain bounds the pages between two attempts: 96.
+const mostVain = 5
+
+// again begins to count again, after an attempt without a result.
+func (s *split) again() { *s = split{vain: min(s.vain+1, mostVain)} }
 
 // folders are the first folders after a name, in order.
 type folders struct {
@@ -64,8 +71,8 @@ func (s *split) ranges(ctx context.Context, l *listing, a result) []*chain {
 		select {
 		case f := <-s.found:
 			ranges := s.cut(l, f)
-			if *s = (split{vain: s.vain}); len(ranges) == 0 {
-				s.vain++
+			if s.again(); len(ranges) > 0 {
+				*s = split{}
 			}
 			return ranges
 		default:
@@ -73,16 +80,23 @@ func (s *split) ranges(ctx context.Context, l *listing, a result) []*chain {
 	case a.wait < slowPage:
 		*s = split{vain: s.vain}
 	default:
-		if s.count(a); s.isWorthIt(len(a.page.Contents)) {
+		s.count(a)
+		switch {
+		case s.pages < slowPages<<s.vain:
+		case s.isWorthIt(len(a.page.Contents)):
 			s.request(ctx, l)
+		default:
+			s.again()
 		}
 	}
 	return nil
 }
 
-// count counts a slow page.
+// count counts a slow page, and its folders if it is one of the last before an attempt.
 func (s *split) count(a result) {
-	s.pages++
+	if s.pages++; s.pages <= slowPages<<s.vain-slowPages {
+		return
+	}
 	s.objects += len(a.page.Contents)
 	for _, o := range a.page.Contents {
 		name, _ := decodeKey(aws.ToString(o.Key), a.page.EncodingType) // which was read already
@@ -93,9 +107,9 @@ func (s *split) count(a result) {
 	}
 }
 
-// isWorthIt reports whether to request the folders that follow. It sets which.
+// isWorthIt reports whether to request the folders that follow. It sets base and each.
 func (s *split) isWorthIt(pageSize int) bool {
-	if s.pages < slowPages<<s.vain || len(s.folders) < 2 {
+	if len(s.folders) < 2 {
 		return false
 	}
 	s.base = commonFolder(s.folders[0], s.folders[len(s.folders)-1])
@@ -218,14 +232,19 @@ func (c *chain) requestAll(ctx context.Context) {
 	}
 }
 
-// ends reports whether a page reaches the end of the range. The key may be invalid, which is
-// reported with the object.
+// ends reports whether the last name of a page is after the range.
 func (c *chain) ends(page *s3.ListObjectsV2Output) bool {
-	if c.until == "" || len(page.Contents) == 0 {
-		return false
+	return c.until != "" && lastName(page) > c.until
+}
+
+// lastName returns the last name of a page. It is empty without one, or if the key is invalid, which
+// is reported with the object.
+func lastName(page *s3.ListObjectsV2Output) string {
+	if len(page.Contents) == 0 {
+		return ""
 	}
-	last, err := decodeKey(aws.ToString(page.Contents[len(page.Contents)-1].Key), page.EncodingType)
-	return err == nil && last > c.until
+	name, _ := decodeKey(aws.ToString(page.Contents[len(page.Contents)-1].Key), page.EncodingType)
+	return name
 }
 
 // readRange yields the objects of a range. If the range does not begin with the wanted name, it
@@ -246,6 +265,10 @@ func (r *reading) readRange(ctx context.Context, want string) (adjoins bool, err
 			adjoins = first == want
 		}
 		passed, err := r.read(ctx, func() {})
+		if passed && !r.ends(r.result.page) { // so requestAll goes on
+			after, err := r.next()
+			return adjoins, cmp.Or[error](err, &disorderError{lastName(r.result.page), after})
+		}
 		if passed || err != nil || !r.result.goesOn {
 			return adjoins, cmp.Or(err, r.result.broken)
 		}

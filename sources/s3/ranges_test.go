@@ -2,6 +2,7 @@ package s3
 
 import (
 	"bytes"
+	"context"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -16,6 +17,12 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"assetferry/sources"
 )
 
 // A slowBucket lists names in pages, each after a delay.
@@ -212,6 +219,34 @@ func TestOrderAcrossRanges(t *testing.T) {
 	}
 }
 
+// TestOrderWithinPages is TestOrderAcrossRanges for pages that are requested ahead while they are read.
+func TestOrderWithinPages(t *testing.T) {
+	for folders := 10; folders < 40; folders += 3 {
+		b := newSlowBucket(200, slices.Concat(tree("a%03d/%03d", 150, 20), tree("b%03d/%03d", folders, 20), tree("B%03d/%03d", 5, 20), tree("c%03d/%03d", 50, 20))...)
+		b.compare = ignoringCase
+		slices.SortFunc(b.names, b.compare)
+		_, _, err := b.list(t, "")
+		if _, disorder := errors.AsType[*disorderError](err); !disorder {
+			t.Errorf("%d folders: %v", folders, err)
+		}
+	}
+}
+
+// TestFewInEachFolder verifies that a listing that cannot be split takes little memory for the
+// attempts.
+func TestFewInEachFolder(t *testing.T) {
+	var s split
+	for p := range 1000 {
+		page := &s3.ListObjectsV2Output{}
+		for o := range 10 {
+			page.Contents = append(page.Contents, types.Object{Key: aws.String(fmt.Sprintf("uploads/%06d/file", 10*p+o))})
+		}
+		if ranges := s.ranges(t.Context(), nil, result{page: page, wait: slowPage}); ranges != nil || s.found != nil || len(s.folders) > 10*slowPages {
+			t.Fatalf("page %d: %d ranges, %d folders", p, len(ranges), len(s.folders))
+		}
+	}
+}
+
 // TestErrorInARange verifies that an error of a range is yielded after the objects before it.
 func TestErrorInARange(t *testing.T) {
 	b := newSlowBucket(10, tree("%03d/%03d", 100, 20)...)
@@ -236,20 +271,60 @@ func TestErrorInARange(t *testing.T) {
 	})
 }
 
-// TestEarlyEndOfRanges verifies that no request outlives a loop that ends early, nor a cancelled one.
+// TestEarlyEndOfRanges verifies that no request outlives a loop that ends early, nor a cancelled one,
+// which ends with the cause.
 func TestEarlyEndOfRanges(t *testing.T) {
+	cause := errors.New("cancelled")
 	for _, after := range []int{1, 95, 300, 1000, 1999} {
-		synctest.Test(t, func(t *testing.T) {
-			n := 0
-			for range sourceOf(newSlowBucket(10, tree("%03d/%03d", 100, 20)...).answer).Objects(t.Context(), "") {
-				if n++; n == after {
-					break
+		for _, cancelled := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				n, failure := 0, error(nil)
+				for _, err := range sourceOf(newSlowBucket(10, tree("%03d/%03d", 100, 20)...).answer).Objects(ctx, "") {
+					if failure = err; err != nil {
+						continue
+					}
+					if n++; n == after && cancelled {
+						cancel(cause)
+					} else if n == after {
+						break
+					}
 				}
-			}
-			if n != after {
-				t.Errorf("%d objects", n)
-			}
-		})
+				if n != after || cancelled != (failure == cause) {
+					t.Errorf("%d objects, want %d; cancelled: %t; %v", n, after, cancelled, failure)
+				}
+			})
+		}
+	}
+}
+
+// TestResumedSlowListings verifies that a slow listing can begin after any key.
+func TestResumedSlowListings(t *testing.T) {
+	b := newSlowBucket(10, append(tree("p/all/%03d/%03d", 100, 20), tree("q/%03d/%03d", 50, 20)...)...)
+	for _, ignoresStart := range []bool{false, true} {
+		b.ignoresStart = ignoresStart
+		for _, after := range []string{"all", "all/000/000", "all/017/", "all/050/010", "all/099/018", "all/099/019", "b"} {
+			synctest.Test(t, func(t *testing.T) {
+				src := sourceOf(b.answer)
+				src.url.Prefix = "p/"
+				var keys, want []string
+				for o, err := range src.Objects(t.Context(), sources.Key(after)) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					keys = append(keys, string(o.Key))
+				}
+				for _, name := range b.names {
+					if key, ok := strings.CutPrefix(name, "p/"); ok && key > after {
+						want = append(want, key)
+					}
+				}
+				if !slices.Equal(keys, want) {
+					t.Errorf("after %s, without StartAfter %t: %d keys, want %d", after, ignoresStart, len(keys), len(want))
+				}
+			})
+		}
 	}
 }
 
