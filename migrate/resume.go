@@ -116,7 +116,7 @@ type UndoRunSituation struct {
 	Undone      state.Run // the run that will be undone
 	Unfinished  state.Run // as in RunSituation
 	Unconfirmed bool      // the outcome of some objects of Undone is unknown
-	Undoable    int64     // objects that an undo would have to look at
+	Undoable    int64     // 0 if there is nothing that an undo would have to look at
 	Apply       bool      // false: it is only shown
 }
 

@@ -470,6 +470,8 @@ func TestStagedTogether(t *testing.T) {
 		{Action: Create, Reason: "new", State: ItemPlanned, Category: "other", Folder: "a"},
 		{Action: Conflict, Reason: "taken", State: ItemConflict, Asset: "asset", Class: "class", Error: "error"},
 		{Action: Adopt, Reason: "identical", State: ItemPlanned, PreviousKey: "before"},
+		{Action: Trash, Reason: "undo", State: ItemPlanned, Category: "category", Folder: "a", Asset: "asset"},
+		{Object: sources.Object{Obstacle: "obstacle"}, Action: Create, Reason: "new", State: ItemPlanned, Category: "category", Folder: "a", Slot: 1},
 		{Object: sources.Object{ContentType: "text/plain"}, Action: Skip, Reason: "sidecar", State: ItemSkipped},
 	}
 	rapid.Check(t, func(rt *rapid.T) {
@@ -483,6 +485,9 @@ func TestStagedTogether(t *testing.T) {
 				i.Key, i.Size, i.Time, i.VersionTag = sources.Key("a/"+name), int64(len(want)), modified, "v"+name
 				if i.Category != "" {
 					i.Name = name
+				}
+				if i.Asset != "" {
+					i.Asset += name
 				}
 				want = append(want, i)
 			}

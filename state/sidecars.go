@@ -83,7 +83,7 @@ func insertSidecars(ctx context.Context, tx *sql.Tx, run int64, listed []Sidecar
 const recordedAtOnce = 2000
 
 // RecordSidecars stores the sidecars that have items in a run, claimed by it, unless they are
-// stored. Their items have a reason; fold returns a key in the form for lookups.
+// stored. The items of sidecars have the given reason; fold returns a key in the form for lookups.
 func (s *Store) RecordSidecars(ctx context.Context, run int64, reason string, fold func(sources.Key) string) error {
 	const skipped = ` run = ?1 AND reason = ?2 AND state = 'skipped' AND key > ?3 `
 	for after := sources.Key(""); ; {

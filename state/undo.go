@@ -55,11 +55,11 @@ const formerPlace = `f.receipt ->> '$.key' AS key, f.receipt ->> '$.size' AS siz
 // isUndone selects stored states that an undo has restored.
 const isUndone = `EXISTS (SELECT 1 FROM runs u JOIN items t ON t.run = u.num AND t.key = f.key WHERE u.undoes = f.run AND t.state = 'done')`
 
-// Undoable counts the possible items of an undo of a run, at most so many, and the aliases that it
+// Undoable counts the possible items of an undo of a run, up to a limit, and the aliases that it
 // would delete.
-func (s *Store) Undoable(ctx context.Context, run Run, most int64) (sum ReceiptSum, err error) {
+func (s *Store) Undoable(ctx context.Context, run Run, limit int64) (sum ReceiptSum, err error) {
 	err = s.r.row(ctx, "count undoable changes", `SELECT count(*) + (SELECT count(*) FROM aliases WHERE pair = ?1 AND run = ?2), coalesce(sum(size), 0)
-		FROM (SELECT *`+undoable+` LIMIT ?3)`, run.Pair.ID, run.Num, most).Scan(&sum.Objects, &sum.Bytes)
+		FROM (SELECT *`+undoable+` LIMIT ?3)`, run.Pair.ID, run.Num, limit).Scan(&sum.Objects, &sum.Bytes)
 	return sum, err
 }
 
@@ -229,7 +229,7 @@ func (s *Store) StageUndo(ctx context.Context, undo int64, items []Item) error {
 }
 
 // FinishStagingUndo stores the possible items of an undo that have no receipt by the undone run, and
-// ends the staging. It returns their number. Changes that a later run overwrote are conflicts for
+// ends the staging. It returns how many it stored. Changes that a later run overwrote are conflicts for
 // the given reason.
 func (s *Store) FinishStagingUndo(ctx context.Context, undo Run, later string) (n int64, err error) {
 	err = s.Write(ctx, "stage undo", func(ctx context.Context, tx *sql.Tx) error {
@@ -299,13 +299,10 @@ func (s *Store) DecideUndo(ctx context.Context, undo int64, items []Item) error 
 		state      ItemState
 		class, err string
 	}
-	last := map[string]decision{} // an asset may be listed twice
-	for _, i := range items {
-		last[string(i.Key)] = decision{i.Action, i.Reason, i.State, i.Class, i.Error}
-	}
 	alike := map[decision][]string{}
-	for key, d := range last {
-		alike[d] = append(alike[d], key)
+	for _, i := range items {
+		d := decision{i.Action, i.Reason, i.State, i.Class, i.Error}
+		alike[d] = append(alike[d], string(i.Key))
 	}
 	return s.Write(ctx, "store decisions", func(ctx context.Context, tx *sql.Tx) error {
 		if err := onDecided.isPossible(ctx, tx, undo); err != nil {

@@ -118,9 +118,8 @@ func TestStageUndo(t *testing.T) {
 	}
 }
 
-// TestDecideUndo verifies that a decision changes only its own columns of an item, and that the
-// last of two decisions about an item counts. No decision is stored if one of them is about an item
-// that the undo does not have.
+// TestDecideUndo verifies that a decision changes only its own columns of an item, and that none is
+// stored if one of them is about an item that the undo does not have.
 func TestDecideUndo(t *testing.T) {
 	j := finished(t)
 	ctx := t.Context()
@@ -129,8 +128,6 @@ func TestDecideUndo(t *testing.T) {
 	must(t, j.stageUndo(u))
 	trash := Item{Object: sources.Object{Key: "other"}, Action: Trash, Reason: "because", State: ItemPlanned}
 	touched := Item{Object: sources.Object{Key: "made"}, Action: Conflict, Reason: "touched", State: ItemConflict, Error: "name"}
-	first := touched
-	first.Action, first.State = Trash, ItemPlanned
 	if err := j.DecideUndo(ctx, u.Num, []Item{trash, {Object: sources.Object{Key: "adopted"}, Action: Trash, State: ItemPlanned}}); !errors.Is(err, ErrConflict) {
 		t.Errorf("something else was decided about: %v", err)
 	}
@@ -138,7 +135,7 @@ func TestDecideUndo(t *testing.T) {
 	if want[1].State != ItemStaged {
 		t.Errorf("a half of that is stored: %+v", want[1])
 	}
-	must(t, j.DecideUndo(ctx, u.Num, []Item{first, trash, touched}))
+	must(t, j.DecideUndo(ctx, u.Num, []Item{trash, touched}))
 	want[0].Action, want[0].Reason, want[0].State, want[0].Error = Conflict, "touched", ItemConflict, "name"
 	want[1].Action, want[1].Reason, want[1].State = Trash, "because", ItemPlanned
 	if diff := cmp.Diff(want, collect(t, j.Items(ctx, u.Num))); diff != "" {

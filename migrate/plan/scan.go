@@ -290,8 +290,8 @@ func (w *walk) sidecar(ctx context.Context, o sources.Object) (taken bool, err e
 	return true, w.add(ctx, i)
 }
 
-// claimsAtOnce reports whether the run can claim new sidecars while they are staged. That is so if
-// no asset exists that they may describe.
+// claimsAtOnce reports whether the run can claim all sidecars without a look at their objects. That is
+// so if no asset exists that they may describe.
 func (w *walk) claimsAtOnce(ctx context.Context) (bool, error) {
 	if !w.listing.decided || w.run.Cursor != "" || w.onlyFailed() != nil {
 		return false, nil

@@ -16,7 +16,7 @@ type listing struct {
 	decided          bool  // all staged objects were decided during the listing
 	judged           int64 // how much of that is decided
 	possibleSidecars bool  // a file was listed that may be a sidecar
-	claimed          bool  // the run has claimed every sidecar while it was staged
+	claimed          bool  // the run claims every sidecar: those that the state database knows while they are staged
 	unrecorded       bool  // some of these are only items
 }
 

@@ -107,7 +107,7 @@ func TestAmbiguous(t *testing.T) {
 	}
 }
 
-// TestOverview verifies when an overview stands for the items of an undo.
+// TestOverview verifies when an overview has all items of an undo.
 func TestOverview(t *testing.T) {
 	var v overview
 	store, err := state.Open(context.Background(), t.TempDir()+"/state.db")

@@ -71,11 +71,17 @@ func (p *Planner) begin(ctx context.Context) (err error) {
 	if p.reader, err = p.State.ReadUndo(ctx, p.undo); err != nil {
 		return err
 	}
-	known, err := p.State.SumReceipts(ctx, p.undo.Pair.ID)
+	tallies, err := p.State.Tallies(ctx, p.undone.Num)
 	if err != nil {
 		return err
 	}
-	if p.created, err = findCreated(ctx, p.reader, known.Objects); err != nil {
+	done := int64(0)
+	for _, t := range tallies {
+		if t.State == state.ItemDone {
+			done += t.Objects
+		}
+	}
+	if p.created, err = findCreated(ctx, p.reader, done); err != nil {
 		return err
 	}
 	others, err := p.reader.CountChanges(ctx)
