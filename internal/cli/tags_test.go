@@ -30,7 +30,7 @@ func TestRequestsForTags(t *testing.T) {
 			switch {
 			case r.URL.Query().Has("tagging"):
 				tags.Add(1)
-			case r.URL.Query().Has("list-type"):
+			case r.URL.Query().Has("list-type"), r.Method == http.MethodHead: // the latter for the manifest of an export
 			case r.Method == http.MethodGet:
 				contents.Add(1)
 			default:
