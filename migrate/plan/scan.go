@@ -40,7 +40,7 @@ func (w *walk) scan(ctx context.Context) (err error) {
 	if w.listing.claimed, err = w.claimsAtOnce(ctx); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, w.wait()) }()
+	defer func() { err = errors.Join(err, w.writing.Wait()) }()
 	w.page.Cursor = w.run.Cursor
 	if w.Rules.FilesFrom != nil {
 		w.unseen = make(map[sources.Key]bool, len(w.Rules.FilesFrom.Keys))
@@ -189,7 +189,7 @@ func (w *walk) notThere(ctx context.Context, why error) error {
 // skipped, so the whole listing is forgotten.
 func (w *walk) disorder(ctx context.Context, key sources.Key) error {
 	err := fmt.Errorf("the source listed %q after %q: its listing is not sorted and cannot be used", key, w.page.Cursor)
-	return errors.Join(err, w.wait(), w.State.Relist(ctx, w.run.Num))
+	return errors.Join(err, w.writing.Wait(), w.State.Relist(ctx, w.run.Num))
 }
 
 // countDeleted counts the uploaded objects that are not listed any more, unless another process has

@@ -29,8 +29,8 @@ type staging struct {
 	*decider
 	listing *listing
 	page    state.Page   // to be staged next
-	written chan error   // receives the result of the page that is being written; nil if there is none
 	former  []state.Item // of the page that is being written, to be reused after it
+	writing migrate.Beside
 }
 
 // addIn stages an item, and decides it if its situation is known.
@@ -66,7 +66,7 @@ func (g *staging) countUnchanged(ctx context.Context, r state.Receipt) error {
 
 // stage has the page written. It returns the error of the page before.
 func (g *staging) stage(ctx context.Context) error {
-	if err := g.wait(); err != nil {
+	if err := g.writing.Wait(); err != nil {
 		return err
 	}
 	if g.listing.decided {
@@ -78,31 +78,20 @@ func (g *staging) stage(ctx context.Context) error {
 	}
 	page, spare := g.page, g.former
 	g.page, g.former = state.Page{Cursor: page.Cursor, Items: spare[:0]}, page.Items
-	written := make(chan error, 1)
-	g.written = written
-	go func() {
+	return g.writing.Start(func() error {
 		err := g.State.Stage(ctx, g.run.Num, page)
 		faultpoint.Hit(faultpoint.Staged)
 		if g.listing.decided {
 			faultpoint.Hit(faultpoint.Decided)
 		}
-		written <- err
-	}()
-	return nil
-}
-
-// wait waits until the last page is written.
-func (g *staging) wait() error {
-	if g.written == nil {
-		return nil
-	}
-	err := <-g.written
-	g.written = nil
-	return err
+		return err
+	})
 }
 
 // flush has the page written, and waits for it.
-func (g *staging) flush(ctx context.Context) error { return errors.Join(g.stage(ctx), g.wait()) }
+func (g *staging) flush(ctx context.Context) error {
+	return errors.Join(g.stage(ctx), g.writing.Wait())
+}
 
 // decidesAtOnce reports whether objects can be decided during the listing. Then this process must
 // list all of them in order: decisions also depend on earlier staged objects and on outcomes of an

@@ -19,7 +19,7 @@ type staging struct {
 	*Planner
 	page    []state.Item // to be written next
 	former  []state.Item // that is being written, to be reused after it
-	written chan error   // receives the result of former; nil if there is none
+	writing migrate.Beside
 }
 
 // stage stores the items of the undo.
@@ -28,7 +28,7 @@ func (p *Planner) stage(ctx context.Context) (err error) {
 		return err
 	}
 	g := &staging{Planner: p}
-	defer func() { err = errors.Join(err, g.wait()) }()
+	defer func() { err = errors.Join(err, g.writing.Wait()) }()
 	for c, err := range p.reader.Candidates(ctx) {
 		if err != nil {
 			return err
@@ -42,7 +42,7 @@ func (p *Planner) stage(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := errors.Join(g.write(ctx), g.wait()); err != nil {
+	if err := errors.Join(g.write(ctx), g.writing.Wait()); err != nil {
 		return err
 	}
 	others, err := p.State.FinishStagingUndo(ctx, p.undo, string(migrate.ReasonChangedByLaterRun))
@@ -71,28 +71,17 @@ func (p *Planner) decideListed(c *state.UndoCandidate) {
 
 // write has the page written. It returns the error of the page before.
 func (g *staging) write(ctx context.Context) error {
-	if err := g.wait(); err != nil || len(g.page) == 0 {
+	if err := g.writing.Wait(); err != nil || len(g.page) == 0 {
 		return err
 	}
-	g.page, g.former = g.former[:0], g.page
-	g.written = make(chan error, 1)
-	go func(page []state.Item, written chan<- error) {
+	page := g.page
+	g.page, g.former = g.former[:0], page
+	return g.writing.Start(func() error {
 		err := g.State.StageUndo(ctx, g.undo.Num, page)
 		faultpoint.Hit(faultpoint.Staged)
 		faultpoint.Hit(faultpoint.Decided)
-		written <- err
-	}(g.former, g.written)
-	return nil
-}
-
-// wait waits until the last page is written.
-func (g *staging) wait() error {
-	if g.written == nil {
-		return nil
-	}
-	err := <-g.written
-	g.written = nil
-	return err
+		return err
+	})
 }
 
 // An overview sums up the items of an undo while they are staged, so that they need not be read

@@ -1,0 +1,27 @@
+package migrate
+
+// Beside runs one task at a time beside its caller. The zero value is ready to use.
+type Beside struct {
+	done chan error // receives the result of the task; nil if there is none
+}
+
+// Start waits for the last task, and starts the next one if that succeeded.
+func (b *Beside) Start(task func() error) error {
+	if err := b.Wait(); err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	b.done = done
+	go func() { done <- task() }()
+	return nil
+}
+
+// Wait waits for the last task, and returns its error once.
+func (b *Beside) Wait() error {
+	if b.done == nil {
+		return nil
+	}
+	err := <-b.done
+	b.done = nil
+	return err
+}
