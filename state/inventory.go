@@ -129,7 +129,7 @@ func (s *Store) ExpectedEntries(ctx context.Context, pair int64) iter.Seq2[Entry
 	}
 	complete := func(r *row, b base) { r.Name, r.Extension, r.Category, r.URL = b.values(r.key, r.Asset) }
 	return func(yield func(Entry, error) bool) {
-		for r, err := range pagedAhead(s.r, "", func(r row) sources.Key { return r.key }, func(after sources.Key) ([]row, error) {
+		for r, err := range paged(s.r, "", func(r row) sources.Key { return r.key }, func(after sources.Key) ([]row, error) {
 			return queryBased(ctx, s, "list expected assets", scan, complete, `SELECT key, asset, name, extension, category, folder, url, size, base FROM receipts
 				WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, PageSize)
 		}) {

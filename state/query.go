@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"strings"
-	"sync"
 
 	"assetferry/sources"
 )
@@ -109,41 +108,6 @@ func paged[T, C any](r reader, after C, at func(T) C, page func(after C) ([]T, e
 				return
 			}
 			after = at(rows[len(rows)-1])
-		}
-	}
-}
-
-// pagedAhead is paged for callers that do much with each row: it reads a page while they use the one
-// before. They must not change what it reads.
-func pagedAhead[T, C any](r reader, after C, at func(T) C, page func(after C) ([]T, error)) iter.Seq2[T, error] {
-	type result struct {
-		rows []T
-		err  error
-	}
-	return func(yield func(T, error) bool) {
-		results := make(chan result, 1)
-		var reading sync.WaitGroup
-		defer reading.Wait()
-		read := func(after C) {
-			reading.Go(func() {
-				rows, err := page(after)
-				results <- result{rows, err}
-			})
-		}
-		read(after)
-		for more := true; more; {
-			p := <-results
-			if p.err != nil {
-				var none T
-				yield(none, p.err)
-				return
-			}
-			if more = len(p.rows) == PageSize; more {
-				read(at(p.rows[len(p.rows)-1]))
-			}
-			if !yieldAll(r.hook, p.rows, yield) {
-				return
-			}
 		}
 	}
 }

@@ -2,7 +2,6 @@ package state
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -81,50 +80,4 @@ func TestCandidatesHoldNothing(t *testing.T) {
 func compact(v any) string {
 	text, _ := json.Marshal(v)
 	return string(text[:min(len(text), 200)])
-}
-
-// TestPagedAhead verifies that all pages are read in order, errors come after the rows before them,
-// and no read outlives the loop.
-func TestPagedAhead(t *testing.T) {
-	failure := errors.New("no more")
-	for name, test := range map[string]struct {
-		rows, fails, stop int // fails: from this row on; stop: after so many rows
-		want              int
-		err               error
-	}{
-		"no rows":         {rows: 0, want: 0},
-		"one page":        {rows: PageSize - 1, want: PageSize - 1},
-		"exactly a page":  {rows: PageSize, want: PageSize},
-		"pages":           {rows: 2*PageSize + 1, want: 2*PageSize + 1},
-		"error at first":  {rows: 5, fails: -1, want: 0, err: failure},
-		"error later":     {rows: 3 * PageSize, fails: PageSize, want: PageSize, err: failure},
-		"stop":            {rows: 3 * PageSize, stop: 5, want: 5},
-		"stop at the end": {rows: 2 * PageSize, stop: PageSize, want: PageSize},
-	} {
-		running := 0
-		page := func(after int) (rows []int, err error) {
-			running++
-			defer func() { running-- }()
-			if test.fails != 0 && after >= test.fails {
-				return nil, failure
-			}
-			for n := after + 1; n <= test.rows && len(rows) < PageSize; n++ {
-				rows = append(rows, n)
-			}
-			return rows, nil
-		}
-		var got []int
-		var failed error
-		for n, err := range pagedAhead(reader{hook: &hook{}}, 0, func(n int) int { return n }, page) {
-			if failed = err; err != nil {
-				continue
-			}
-			if got = append(got, n); len(got) == test.stop {
-				break
-			}
-		}
-		if len(got) != test.want || len(got) > 0 && got[len(got)-1] != test.want || failed != test.err || running != 0 {
-			t.Errorf("%s: %d rows, %v, %d reads still run", name, len(got), failed, running)
-		}
-	}
 }

@@ -157,7 +157,7 @@ func (u *UndoReader) Creations(ctx context.Context) iter.Seq2[Creation, error] {
 	if u.changes {
 		created = createdBy
 	}
-	return pagedAhead(u.store.r, "", func(c Creation) sources.Key { return c.key }, func(after sources.Key) ([]Creation, error) {
+	return paged(u.store.r, "", func(c Creation) sources.Key { return c.key }, func(after sources.Key) ([]Creation, error) {
 		return queryBased(ctx, u.store, "list created assets", scan, complete, `SELECT key, asset, size, name, extension, category, folder, modified, base FROM receipts c
 			WHERE c.pair = ?1 AND c.run = ?2 AND `+created+` AND c.key > ?3 ORDER BY c.key LIMIT ?4`, u.undo.Pair.ID, u.undo.Undoes, after, PageSize)
 	})
@@ -201,7 +201,7 @@ func (u *UndoReader) Candidates(ctx context.Context) iter.Seq2[UndoCandidate, er
 		shared = `coalesce((SELECT l.id FROM aliases a JOIN runs l ON l.num = a.run
 			WHERE a.pair = ?1 AND a.owner = c.key AND a.checksum = c.checksum AND a.run > ?2 LIMIT 1), '')`
 	}
-	return pagedAhead(u.store.r, "", func(c UndoCandidate) sources.Key { return c.Key }, func(after sources.Key) ([]UndoCandidate, error) {
+	return paged(u.store.r, "", func(c UndoCandidate) sources.Key { return c.Key }, func(after sources.Key) ([]UndoCandidate, error) {
 		return queryBased(ctx, u.store, "list undoable changes", scan, complete, `SELECT c.key, c.size, c.time, c.version_tag, c.base, c.category, coalesce(i.folder, ''),
 			c.name, c.extension, c.slot, c.asset, coalesce(i.previous_key, ''), c.folder, `+onlyCreated+`, `+shared+`
 			FROM receipts c LEFT JOIN items i ON i.run = ?2 AND i.key = c.key
