@@ -20,10 +20,13 @@ var timers = sync.Pool{New: func() any {
 
 // sleepUntil waits until a time.
 func sleepUntil(t time.Time) {
+	d := time.Until(t)
+	if d <= 0 {
+		return
+	}
 	timer := timers.Get().(*os.File)
 	defer timers.Put(timer)
-	d := time.Until(t)
-	if d <= 0 || !expire(timer, d) {
+	if !expire(timer, d) {
 		time.Sleep(d)
 	}
 }
