@@ -30,7 +30,7 @@ type staging struct {
 	listing *listing
 	page    state.Page   // to be staged next
 	former  []state.Item // of the page that is being written, to be reused after it
-	writing migrate.Beside
+	writing migrate.Background
 }
 
 // addIn stages an item, and decides it if its situation is known.

@@ -19,7 +19,7 @@ type staging struct {
 	*Planner
 	page    []state.Item // to be written next
 	former  []state.Item // that is being written, to be reused after it
-	writing migrate.Beside
+	writing migrate.Background
 }
 
 // stage stores the items of the undo.

@@ -157,7 +157,7 @@ var beforeFirst = result{page: &s3.ListObjectsV2Output{}, goesOn: true}
 // with the remaining objects. A consumer that stops early does not cause the request.
 const askAhead = 100
 
-// serial goes on with a reading to its end, one page after the other, at most one ahead of the
+// serial continues a reading to its end, one page after the other, at most one ahead of the
 // objects. If pages are slow, it returns ranges instead, and stops where they begin.
 func (l *listing) serial(ctx context.Context, r *reading) (ranges []*chain, err error) {
 	if r.results == nil {

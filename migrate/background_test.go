@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestBeside verifies that tasks run one after the other, and that a failed one prevents the next.
-func TestBeside(t *testing.T) {
-	var b Beside
+// TestBackground verifies that tasks run one after the other, and that a failed one prevents the next.
+func TestBackground(t *testing.T) {
+	var b Background
 	var ran []int
 	failure := errors.New("failed")
 	start := func(n int, err error) error {

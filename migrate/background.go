@@ -1,12 +1,12 @@
 package migrate
 
-// Beside runs one task at a time beside its caller. The zero value is ready to use.
-type Beside struct {
+// Background runs one task at a time in another goroutine than its caller. The zero value is ready to use.
+type Background struct {
 	done chan error // receives the result of the task; nil if there is none
 }
 
 // Start waits for the last task, and starts the next one if that succeeded.
-func (b *Beside) Start(task func() error) error {
+func (b *Background) Start(task func() error) error {
 	if err := b.Wait(); err != nil {
 		return err
 	}
@@ -17,7 +17,7 @@ func (b *Beside) Start(task func() error) error {
 }
 
 // Wait waits for the last task, and returns its error once.
-func (b *Beside) Wait() error {
+func (b *Background) Wait() error {
 	if b.done == nil {
 		return nil
 	}
