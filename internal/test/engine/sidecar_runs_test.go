@@ -376,16 +376,7 @@ func firstDiesAt(t *testing.T, kind inject.StateFault, call int, givesUp bool, l
 		content = saying("of zzz.txt")
 	}
 	w.put("zzz.txt", "zzz", last, content)
-	at := inject.At(call)
-	w.hook(kind.Hook(at))
-	_, err := w.try(t.Context(), syncing())
-	w.unhook()
-	if !at.Came() {
-		must(t, err)
-	}
-	if run, err := w.store.Unfinished(t.Context(), w.pair.ID); err == nil && givesUp {
-		w.giveUp(migrate.Plan{Run: run})
-	}
+	died, _ = w.syncThatDies(kind, call, givesUp)
 	w.syncs(syncing())
 	w.syncs(syncing())
 	if w.wantDescriptions(want); t.Failed() {
@@ -394,7 +385,25 @@ func firstDiesAt(t *testing.T, kind inject.StateFault, call int, givesUp bool, l
 	if w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 6}); t.Failed() {
 		t.Fatalf("the run after one that died at call %d, and two others, had work to do", call)
 	}
-	return at.Came()
+	return died
+}
+
+// syncThatDies runs a sync that fails at a call to the state database, and may give it up. It reports
+// whether there was such a call, and whether the run was unfinished.
+func (w *world) syncThatDies(kind inject.StateFault, call int, givesUp bool) (died, unfinished bool) {
+	w.Helper()
+	at := inject.At(call)
+	w.hook(kind.Hook(at))
+	_, err := w.try(w.Context(), syncing())
+	w.unhook()
+	if !at.Came() {
+		must(w, err)
+	}
+	run, err := w.store.Unfinished(w.Context(), w.pair.ID)
+	if err == nil && givesUp {
+		w.giveUp(migrate.Plan{Run: run})
+	}
+	return at.Came(), err == nil
 }
 
 // diesAt kills a run at a call to the state database, and reports whether there was such a call.
@@ -413,16 +422,8 @@ func diesAt(t *testing.T, kind inject.StateFault, call int, givesUp bool) (died 
 		delete(want, "002.txt")
 		want["moved.txt"] = "moved"
 	}
-	at := inject.At(call)
-	w.hook(kind.Hook(at))
-	_, err := w.try(t.Context(), syncing())
-	w.unhook()
-	if !at.Came() {
-		must(t, err)
-	}
-	if run, err := w.store.Unfinished(t.Context(), w.pair.ID); err == nil && givesUp {
-		w.giveUp(migrate.Plan{Run: run})
-	} else if err == nil {
+	died, unfinished := w.syncThatDies(kind, call, givesUp)
+	if unfinished && !givesUp {
 		w.syncs(syncing())
 	}
 	w.syncs(syncing())
@@ -432,5 +433,5 @@ func diesAt(t *testing.T, kind inject.StateFault, call int, givesUp bool) (died 
 	if w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 8}); t.Failed() {
 		t.Fatalf("the night after one that died at call %d, and two others, was not quiet", call)
 	}
-	return at.Came()
+	return died
 }
