@@ -116,7 +116,7 @@ type UndoRunSituation struct {
 	Undone      state.Run // the run that will be undone
 	Unfinished  state.Run // as in RunSituation
 	Unconfirmed bool      // the outcome of some objects of Undone is unknown
-	Undoable    int64     // 0 if there is nothing that an undo would have to look at
+	Undoable    bool      // an undo has something to look at
 	Apply       bool      // false: it is only shown
 }
 
@@ -133,7 +133,7 @@ func DecideUndoRun(s UndoRunSituation) RunDecision {
 		return RunDecision{Step: StepRelist, Why: WhyNews}
 	case s.Unconfirmed:
 		return RunDecision{Step: blocked, Why: WhyUnconfirmed}
-	case s.Undoable == 0:
+	case !s.Undoable:
 		return RunDecision{Step: StepNothing}
 	case underWay && s.Unfinished.Num != s.Undone.Num:
 		return RunDecision{Step: blocked, Why: WhyOtherRun}

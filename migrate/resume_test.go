@@ -168,7 +168,7 @@ func undoLaws() []undoLaw {
 	return []undoLaw{
 		{func(s UndoRunSituation) bool { return s.Apply && underWay(s) && s.Unfinished.Undoes == s.Undone.Num }, StepRelist, "", WhyNews, ""},
 		{func(s UndoRunSituation) bool { return s.Unconfirmed }, StepRefuse, StepBegin, WhyUnconfirmed, WhyUnconfirmed},
-		{func(s UndoRunSituation) bool { return s.Undoable == 0 }, StepNothing, StepNothing, "", ""},
+		{func(s UndoRunSituation) bool { return !s.Undoable }, StepNothing, StepNothing, "", ""},
 		{func(s UndoRunSituation) bool { return underWay(s) && s.Unfinished.Num != s.Undone.Num }, StepRefuse, StepBegin, WhyOtherRun, WhyOtherRun},
 		{func(s UndoRunSituation) bool {
 			return s.Undone.State != state.Finished && s.Undone.State != state.Superseded
@@ -189,7 +189,7 @@ func TestDecideUndoRunCrossProduct(t *testing.T) {
 						unfinished.State = at
 					}
 					checkDecideUndoRun(t, UndoRunSituation{Undone: state.Run{Num: 3, State: undone}, Unfinished: unfinished,
-						Unconfirmed: flags&1 != 0, Undoable: int64(flags & 2), Apply: flags&4 != 0})
+						Unconfirmed: flags&1 != 0, Undoable: flags&2 != 0, Apply: flags&4 != 0})
 				}
 			}
 		}

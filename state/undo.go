@@ -17,29 +17,32 @@ import (
 
 // changedBy chooses the receipts that a run wrote last, of assets that it created or changed. A
 // changed one has a previous state.
-const changedBy = ` FROM receipts c WHERE c.pair = ?1 AND c.run = ?2 AND (` + createdBy + `
+var changedBy = ` FROM receipts c WHERE c.pair = ?1 AND c.run = ?2 AND (` + createdBy + `
 	OR EXISTS (SELECT 1 FROM former f WHERE f.run = ?2 AND f.key = c.key))`
 
 // createdBy holds for receipts of assets that their run created. Other receipts may be of existing
 // assets that only got metadata or a name. Most runs have no such asset, and then no item has to be
 // found for each receipt.
-const createdBy = `c.adopted = 0 AND (NOT ` + changesAssets + ` OR NOT EXISTS (SELECT 1 FROM items i WHERE i.run = ?2 AND i.key = c.key AND ` + changesAsset + `))`
+var createdBy = `c.adopted = 0 AND (NOT ` + mayChangeAssets + ` OR NOT EXISTS (SELECT 1 FROM items i WHERE i.run = ?2 AND i.key = c.key AND ` + changesAsset + `))`
 
-// changesAssets reports whether a run has an item that changes an existing asset.
-const changesAssets = `EXISTS (SELECT 1 FROM items i WHERE i.run = ?2 AND ` + changesAsset + `)`
+// mayChangeAssets holds for every run that has an item that changes an existing asset.
+var mayChangeAssets = mayHave(changesAsset)
+
+// mayHave holds for every run that has an item of some actions. It reads only tallies and items in
+// flight: a run can have a million items. A run without tallies may have any item.
+func mayHave(actions string) string {
+	return `EXISTS (SELECT 1 FROM runs WHERE num = ?2 AND tallied = 0 UNION ALL SELECT 1 FROM tallies WHERE run = ?2 AND ` + actions + `
+		UNION ALL SELECT 1 FROM items INDEXED BY items_open WHERE run = ?2 AND ` + inFlight + ` AND ` + actions + `)`
+}
 
 // changesAsset avoids IN, for which SQLite makes a table for each row.
-const changesAsset = `(i.action = 'replace' OR i.action = 'update_metadata' OR i.action = 'move')`
-
-// undoable lists the sizes of the possible items of an undo: the receipts that the run wrote last,
-// the assets that it trashed, and the assets that changed since.
-const undoable = ` FROM (SELECT c.size` + changedBy + ` UNION ALL SELECT size` + undoableFormer + `)`
+const changesAsset = `(action = 'replace' OR action = 'update_metadata' OR action = 'move')`
 
 // undoableFormer lists the possible items without a receipt by the run: the assets that it trashed,
 // and the assets that changed since. It names the later runs that changed an object again.
 const undoableFormer = ` FROM (
 	SELECT ` + formerPlace + `, coalesce((SELECT l.id FROM receipts c JOIN runs l ON l.num = c.run WHERE c.pair = ?1 AND c.key = f.key), '') AS later
-		FROM former f JOIN items i ON i.run = f.run AND i.key = f.key
+		FROM former f CROSS JOIN items i ON i.run = f.run AND i.key = f.key
 		WHERE f.run = ?2 AND i.action = 'trash' AND i.state = 'done' AND NOT ` + isUndone + `
 	UNION ALL
 	SELECT ` + formerPlace + `, l.id FROM former f JOIN runs l ON l.num = f.run JOIN items i ON i.run = f.run AND i.key = f.key
@@ -55,12 +58,11 @@ const formerPlace = `f.receipt ->> '$.key' AS key, f.receipt ->> '$.size' AS siz
 // isUndone selects stored states that an undo has restored.
 const isUndone = `EXISTS (SELECT 1 FROM runs u JOIN items t ON t.run = u.num AND t.key = f.key WHERE u.undoes = f.run AND t.state = 'done')`
 
-// Undoable counts the possible items of an undo of a run, up to a limit, and the aliases that it
-// would delete.
-func (s *Store) Undoable(ctx context.Context, run Run, limit int64) (sum ReceiptSum, err error) {
-	err = s.r.row(ctx, "count undoable changes", `SELECT count(*) + (SELECT count(*) FROM aliases WHERE pair = ?1 AND run = ?2), coalesce(sum(size), 0)
-		FROM (SELECT *`+undoable+` LIMIT ?3)`, run.Pair.ID, run.Num, limit).Scan(&sum.Objects, &sum.Bytes)
-	return sum, err
+// IsUndoable reports whether an undo of a run would have an item, or delete an alias.
+func (s *Store) IsUndoable(ctx context.Context, run Run) (is bool, err error) {
+	err = s.r.row(ctx, "look for undoable changes", `SELECT EXISTS (SELECT 1`+changedBy+`) OR EXISTS (SELECT 1`+undoableFormer+`)
+		OR EXISTS (SELECT 1 FROM aliases WHERE pair = ?1 AND run = ?2)`, run.Pair.ID, run.Num).Scan(&is)
+	return is, err
 }
 
 // PlanUndo begins a run that only shows the effect of an undo.
@@ -135,7 +137,7 @@ type UndoReader struct {
 // ReadUndo prepares to read the possible items of an undo.
 func (s *Store) ReadUndo(ctx context.Context, undo Run) (*UndoReader, error) {
 	u := &UndoReader{store: s, undo: undo}
-	err := s.r.row(ctx, "find undoable changes", `SELECT EXISTS (SELECT 1 FROM items i WHERE i.run = ?2 AND (`+changesAsset+` OR i.action = 'trash')),
+	err := s.r.row(ctx, "find undoable changes", `SELECT `+mayHave(`(`+changesAsset+` OR action = 'trash')`)+`,
 		EXISTS (SELECT 1 FROM former WHERE run = ?2), EXISTS (SELECT 1 FROM aliases WHERE pair = ?1 AND run > ?2)`, undo.Pair.ID, undo.Undoes).
 		Scan(&u.changes, &u.former, &u.shared)
 	return u, err
@@ -213,7 +215,7 @@ func (u *UndoReader) Candidates(ctx context.Context) iter.Seq2[UndoCandidate, er
 // CountChanges counts the possible items of an undo that Creations does not list: existing assets
 // that the run changed or trashed, without those that a later run changed again.
 func (u *UndoReader) CountChanges(ctx context.Context) (n int64, err error) {
-	err = u.store.r.row(ctx, "count undoable changes", `SELECT (SELECT count(*) FROM former f JOIN receipts c ON c.pair = ?1 AND c.key = f.key
+	err = u.store.r.row(ctx, "count undoable changes", `SELECT (SELECT count(*) FROM former f CROSS JOIN receipts c ON c.pair = ?1 AND c.key = f.key
 		WHERE f.run = ?2 AND c.run = ?2 AND NOT (`+createdBy+`)) + (SELECT count(*)`+undoableFormer+` WHERE later = '')`, u.undo.Pair.ID, u.undo.Undoes).Scan(&n)
 	return n, err
 }

@@ -189,8 +189,8 @@ func TestUndoOfSync(t *testing.T) {
 	j := libraryOf(t)
 	before := j.evening()
 	run := j.everyAction()
-	if sum, err := j.Undoable(t.Context(), run, 100); err != nil || sum.Objects != 5 {
-		t.Errorf("undoable: %+v (%v)", sum, err)
+	if is, err := j.IsUndoable(t.Context(), run); err != nil || !is {
+		t.Errorf("undoable: %t (%v)", is, err)
 	}
 	j.wantSound()
 	j.undone(run)
@@ -198,11 +198,34 @@ func TestUndoOfSync(t *testing.T) {
 		t.Errorf("after the undo (-evening before +now):\n%s", diff)
 	}
 	j.wantSound()
-	if sum, err := j.Undoable(t.Context(), run, 100); err != nil || sum.Objects != 0 {
-		t.Errorf("undoable once more: %+v (%v)", sum, err)
+	if is, err := j.IsUndoable(t.Context(), run); err != nil || is {
+		t.Errorf("undoable once more: %t (%v)", is, err)
 	}
 	if sum, err := j.SumUndone(t.Context(), run.Num); err != nil || sum.Objects != 5 {
 		t.Errorf("taken back: %+v (%v)", sum, err)
+	}
+}
+
+// TestCreationsWithoutTallies verifies that replaced, moved and updated assets do not count as created,
+// also if they are in flight, or if the run has no tallies.
+func TestCreationsWithoutTallies(t *testing.T) {
+	for name, statement := range map[string]string{
+		"in flight":   `UPDATE items SET state = 'retry_scheduled', retry_at = 1 WHERE action IN ('replace', 'move', 'update_metadata')`,
+		"not tallied": `UPDATE runs SET tallied = 0`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := libraryOf(t)
+			run := j.everyAction()
+			u, err := j.BeginUndo(t.Context(), run)
+			must(t, err)
+			j.exec(statement)
+			j.exec(`DELETE FROM tallies`)
+			reader, err := j.ReadUndo(t.Context(), u)
+			must(t, err)
+			if all := collect(t, reader.Creations(t.Context())); len(all) != 1 || all[0].key != "b/created" {
+				t.Errorf("created: %+v", all)
+			}
+		})
 	}
 }
 

@@ -204,7 +204,7 @@ func beginUndo(ctx context.Context, f *command.Factory, s *endpoints, undoer *un
 	if err != nil {
 		return run, err
 	}
-	made, err := s.store.Undoable(ctx, undone, 1)
+	undoable, err := s.store.IsUndoable(ctx, undone)
 	if err != nil {
 		return run, err
 	}
@@ -212,7 +212,7 @@ func beginUndo(ctx context.Context, f *command.Factory, s *endpoints, undoer *un
 	if err != nil {
 		return run, err
 	}
-	decided := migrate.DecideUndoRun(migrate.UndoRunSituation{Undone: undone, Unfinished: open, Undoable: made.Objects, Apply: apply,
+	decided := migrate.DecideUndoRun(migrate.UndoRunSituation{Undone: undone, Unfinished: open, Undoable: undoable, Apply: apply,
 		Unconfirmed: outcome.CountState(tallies, state.ItemSending, state.ItemSent, state.ItemUnconfirmed) > 0})
 	switch decided.Step {
 	case migrate.StepRelist:
