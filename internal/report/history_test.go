@@ -229,10 +229,10 @@ func (h *history) undo() {
 	if undone.Command == "sync" {
 		return
 	}
-	made, err := h.store.Undoable(h.Context(), undone, 100)
+	undoable, err := h.store.IsUndoable(h.Context(), undone)
 	must(h.world, err)
 	open, err := h.store.Unfinished(h.Context(), h.pair.ID)
-	if made.Objects == 0 || undone.Undoes != 0 || err == nil && open.Num != undone.Num {
+	if !undoable || undone.Undoes != 0 || err == nil && open.Num != undone.Num {
 		return
 	}
 	run, err := h.store.BeginUndo(h.Context(), undone)
