@@ -60,7 +60,7 @@ func compare(before, now [][]result) (all []comparison) {
 
 // judge records what is worse by more than the usual variation.
 func (c *comparison) judge() {
-	if c.CPU.Median > slower && c.CPU.Before >= leastCPU {
+	if c.CPU.Median > slower && c.CPU.Least > 1 && c.CPU.Before >= leastCPU {
 		c.Failure = append(c.Failure, fmt.Sprintf("%.2f times the processor time", c.CPU.Median))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Now)) {
@@ -129,8 +129,19 @@ func steady(runs []result) map[string]int64 {
 	return counts
 }
 
-// writeComparisons prints a table, followed by the failures. It reports whether there are any.
-func writeComparisons(w io.Writer, all []comparison) (failed bool) {
+// worseAgain names the figures with failures that had some in the series before, too, if this is
+// not the first one.
+func worseAgain(all []comparison, before []string, first bool) (names []string) {
+	for _, c := range all {
+		if len(c.Failure) > 0 && (first || slices.Contains(before, c.Figure)) {
+			names = append(names, c.Figure)
+		}
+	}
+	return names
+}
+
+// writeComparisons prints a table, followed by the failures.
+func writeComparisons(w io.Writer, all []comparison) {
 	fmt.Fprintln(w, "| Figure | CPU before | now | Ratio of pairs | Elapsed | Peak RSS | Allocations | Counts, where the runs agree |")
 	fmt.Fprintln(w, "| --- | --- | --- | --- | --- | --- | --- | --- |")
 	var failures strings.Builder
@@ -143,7 +154,6 @@ func writeComparisons(w io.Writer, all []comparison) (failed bool) {
 	if failures.Len() > 0 {
 		fmt.Fprintf(w, "\n%s", failures.String())
 	}
-	return failures.Len() > 0
 }
 
 // counts describes the counts that differ, or how many are equal.
