@@ -60,7 +60,7 @@ func compare(before, now [][]result) (all []comparison) {
 
 // judge records what is worse by more than the usual variation.
 func (c *comparison) judge() {
-	if c.CPU.Median > slower && c.CPU.Least > 1 && c.CPU.Before >= leastCPU {
+	if c.CPU.Median > slower && c.CPU.Before >= leastCPU {
 		c.Failure = append(c.Failure, fmt.Sprintf("%.2f times the processor time", c.CPU.Median))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Now)) {
@@ -129,11 +129,11 @@ func steady(runs []result) map[string]int64 {
 	return counts
 }
 
-// worseAgain names the figures with failures that had some in the series before, too, if this is
-// not the first one.
-func worseAgain(all []comparison, before []string, first bool) (names []string) {
+// worseAgain names the figures with failures that had some in the series before, too; before is nil
+// in the first series.
+func worseAgain(all []comparison, before []string) (names []string) {
 	for _, c := range all {
-		if len(c.Failure) > 0 && (first || slices.Contains(before, c.Figure)) {
+		if len(c.Failure) > 0 && (before == nil || slices.Contains(before, c.Figure)) {
 			names = append(names, c.Figure)
 		}
 	}

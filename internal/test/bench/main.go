@@ -19,8 +19,8 @@
 //
 // With -against, the bench compares this checkout with a commit. It builds both, runs each with its
 // own bench, and alternates between them. It fails with exit code 1 if in each of three series the
-// same figure needs over 25% more CPU time, and more in every pair, or a count that is the same in
-// all runs of a version (requests, statements, transactions, allocations) is higher.
+// same figure needs over 25% more CPU time, or a count that is the same in all runs of a version
+// (requests, statements, transactions, allocations) is higher.
 package main
 
 import (
@@ -107,7 +107,7 @@ func runAgainst(ctx context.Context, d duel, file string) (err error) {
 			return err
 		}
 		writeComparisons(os.Stdout, all)
-		if worse = worseAgain(all, worse, n == 0); len(worse) == 0 {
+		if worse = worseAgain(all, worse); len(worse) == 0 {
 			return nil
 		}
 		fmt.Fprintf(d.note, "seems worse in %d of %d series: %s\n", n+1, series, strings.Join(worse, "; "))
