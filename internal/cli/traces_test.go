@@ -88,7 +88,7 @@ func written() map[string]trace {
 // fleeting returns the files that are deleted before the end of a command.
 func fleeting() map[string]trace {
 	return map[string]trace{
-		"temporary": {"the index of a table of objects (assetferry-table-), a redirect map that is read (assetferry-map-), and sort files of SQLite (etilqs_)", `^tmp/(assetferry-(table|map)-|etilqs_)[^/]+$`},
+		"temporary": {"the index of the objects of a source (assetferry-keys-), a redirect map that is read (assetferry-map-), and sort files of SQLite (etilqs_)", `^tmp/(assetferry-(keys|map)-|etilqs_)[^/]+$`},
 		"draft":     {"a file being written has a draft beside it, whose name begins with a dot", `(^|/)\.[^/]+(-[A-Z2-7]{26}|\.assetferry-draft|\.part)$`},
 		"doctor":    {"an empty file with which doctor tests whether a state database can be created (.assetferry-doctor-)", `(^|/)\.assetferry-doctor-[^/]+$`},
 	}

@@ -12,6 +12,7 @@ import (
 
 	"assetferry/internal/retry"
 	"assetferry/sources"
+	"assetferry/sources/keyindex"
 )
 
 // Objects implements sources.Source.
@@ -95,7 +96,7 @@ func (s *Source) ahead(ctx context.Context, n *snapshot, after sources.Key) ahea
 	var all sync.WaitGroup
 	all.Go(func() {
 		defer close(results)
-		for same, err := range n.index.groups(string(after)) {
+		for same, err := range n.index.Groups(after) {
 			r := &result{err: err}
 			if err == nil {
 				s.resolve(ctx, n, same, r, func(ask func()) {
@@ -121,7 +122,7 @@ func (s *Source) ahead(ctx context.Context, n *snapshot, after sources.Key) ahea
 }
 
 // resolve sets the object of the rows of a key. It passes slow operations to later.
-func (s *Source) resolve(ctx context.Context, n *snapshot, same []record, r *result, later func(func())) {
+func (s *Source) resolve(ctx context.Context, n *snapshot, same []keyindex.Record, r *result, later func(func())) {
 	e, err := n.of(same)
 	if err != nil {
 		r.err = err

@@ -14,6 +14,7 @@ package table
 import (
 	"context"
 	"crypto/tls"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -24,6 +25,7 @@ import (
 
 	"assetferry/internal/tabular"
 	"assetferry/sources"
+	"assetferry/sources/keyindex"
 	"assetferry/sources/remote"
 )
 
@@ -156,7 +158,7 @@ type snapshot struct {
 	info    os.FileInfo
 	columns columns // of CSV
 	chosen  Columns
-	index   *index
+	index   *keyindex.Index
 	hosts   hosts
 	users   int
 	retired bool
@@ -191,8 +193,8 @@ func (n *snapshot) read(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	made := &sorter{}
-	defer func() { err = errors.Join(err, made.discard()) }()
+	made := &keyindex.Sorter{}
+	defer func() { err = errors.Join(err, made.Discard()) }()
 	err = n.file.Each(wrong, func(at int64, r tabular.Row) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -203,7 +205,7 @@ func (n *snapshot) read(ctx context.Context) (err error) {
 		}
 		n.hosts.add(e.url)
 		line, _ := r.Where(0)
-		return made.add(record{string(e.key), at, line})
+		return made.Add(keyindex.Record{Key: e.key, Data: position{at, line}.data()})
 	})
 	if err == nil {
 		err = wrong.Verdict()
@@ -211,7 +213,7 @@ func (n *snapshot) read(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	n.index, err = made.index()
+	n.index, err = made.Index()
 	return err
 }
 
@@ -222,7 +224,7 @@ func (n *snapshot) retire() error {
 	}
 	err := n.file.Close()
 	if n.index != nil {
-		err = errors.Join(err, n.index.close())
+		err = errors.Join(err, n.index.Close())
 	}
 	return err
 }
@@ -275,7 +277,7 @@ func (s *Source) find(ctx context.Context, o sources.Object) (e entry, err error
 		return entry{}, err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	same, err := n.index.find(string(o.Key))
+	same, err := n.index.Find(o.Key)
 	if err != nil {
 		return entry{}, err
 	}
@@ -292,32 +294,49 @@ func (s *Source) find(ctx context.Context, o sources.Object) (e entry, err error
 }
 
 // of reads the rows of a key. If they differ, the object has an error.
-func (n *snapshot) of(same []record) (entry, error) {
+func (n *snapshot) of(same []keyindex.Record) (entry, error) {
 	if len(same) == 0 {
 		return entry{}, fmt.Errorf("its row was removed from the table: %w", os.ErrNotExist)
 	}
 	var first entry
 	for i, r := range same {
-		from, err := n.file.At(r.at)
+		p := positionOf(r.Data)
+		from, err := n.file.At(p.at)
 		if err != nil {
 			return entry{}, err
 		}
 		e, err := n.entry(from)
-		if err != nil || string(e.key) != r.key {
+		if err != nil || e.key != r.Key {
 			return entry{}, n.file.Changed()
 		}
 		switch {
 		case i == 0:
 			first = e
-			first.line = r.line
+			first.line = p.line
 		case first.wrong == "" && !e.equals(first):
-			first.wrong = fmt.Sprintf("lines %d and %d have this key, but differ", first.line, r.line)
+			first.wrong = fmt.Sprintf("lines %d and %d have this key, but differ", first.line, p.line)
 		}
 	}
 	if first.wrong != "" && len(same) == 1 {
 		first.wrong = fmt.Sprintf("line %d: %s", first.line, first.wrong)
 	}
 	return first, nil
+}
+
+// A position is the place of a row in the table.
+type position struct {
+	at   int64 // offset in bytes
+	line int
+}
+
+func (p position) data() string {
+	return string(binary.AppendUvarint(binary.AppendUvarint(nil, uint64(p.at)), uint64(p.line)))
+}
+
+func positionOf(data string) position {
+	at, n := binary.Uvarint([]byte(data))
+	line, _ := binary.Uvarint([]byte(data[n:]))
+	return position{int64(at), int(line)}
 }
 
 // hosts are the hosts of the URLs of a table, or the first ones of many.

@@ -1,4 +1,4 @@
-package table
+package keyindex
 
 import (
 	"fmt"
@@ -6,26 +6,28 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+
+	"assetferry/sources"
 )
 
 // indexOf returns an index that sorts records in parts of at most a number of bytes.
-func indexOf(tb testing.TB, most int, records []record) *index {
+func indexOf(tb testing.TB, most int, records []Record) *Index {
 	tb.Helper()
-	s := &sorter{most: most}
+	s := &Sorter{most: most}
 	for _, r := range records {
-		if err := s.add(r); err != nil {
+		if err := s.Add(r); err != nil {
 			tb.Fatal(err)
 		}
 	}
-	x, err := s.index()
+	x, err := s.Index()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if err := s.discard(); err != nil {
+	if err := s.Discard(); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		if err := x.close(); err != nil {
+		if err := x.Close(); err != nil {
 			tb.Error(err)
 		}
 	})
@@ -34,46 +36,46 @@ func indexOf(tb testing.TB, most int, records []record) *index {
 
 func TestIndex(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	var records []record
+	var records []Record
 	for n := range 5000 {
-		records = append(records, record{fmt.Sprintf("%x", random.IntN(3000)), int64(n), n + 2})
+		records = append(records, Record{sources.Key(fmt.Sprintf("%x", random.IntN(3000))), fmt.Sprint(n)})
 	}
 	want := slices.Clone(records)
-	slices.SortFunc(want, compare)
+	slices.SortStableFunc(want, compare)
 	for _, most := range []int{0, 1, 5000, 100_000} {
 		x := indexOf(t, most, records)
 		if (x.file == nil) != (most == 0) {
 			t.Errorf("%d: in a file is %v", most, x.file != nil)
 		}
-		var got []record
-		for group, err := range x.groups("") {
+		var got []Record
+		for group, err := range x.Groups("") {
 			if err != nil {
 				t.Fatal(err)
 			}
 			got = append(got, group...)
-			if found, err := x.find(group[0].key); err != nil || !slices.Equal(found, group) {
-				t.Fatalf("%d: %q is %v, and found as %v (%v)", most, group[0].key, group, found, err)
+			if found, err := x.Find(group[0].Key); err != nil || !slices.Equal(found, group) {
+				t.Fatalf("%d: %q is %v, and found as %v (%v)", most, group[0].Key, group, found, err)
 			}
 		}
 		if !slices.Equal(got, want) {
 			t.Fatalf("%d: not all records in order", most)
 		}
-		for _, after := range []string{"0", "5", "5a", "7ff", "zz", "bb8"} {
+		for _, after := range []sources.Key{"0", "5", "5a", "7ff", "zz", "bb8"} {
 			got = nil
-			for group, err := range x.groups(after) {
+			for group, err := range x.Groups(after) {
 				if err != nil {
 					t.Fatal(err)
 				}
 				got = append(got, group...)
 			}
-			first := slices.IndexFunc(want, func(r record) bool { return r.key > after })
+			first := slices.IndexFunc(want, func(r Record) bool { return r.Key > after })
 			if first < 0 {
 				first = len(want)
 			}
 			if !slices.Equal(got, want[first:]) {
 				t.Errorf("%d: %d records after %q, want %d", most, len(got), after, len(want)-first)
 			}
-			if found, err := x.find(after + "!"); err != nil || found != nil {
+			if found, err := x.Find(after + "!"); err != nil || found != nil {
 				t.Errorf("%d: found %v, %v", most, found, err)
 			}
 		}
@@ -88,28 +90,28 @@ func TestAMillionKeysTakeLittleMemory(t *testing.T) {
 	const keys, most = 1_000_000, 8 << 20
 	random := rand.New(rand.NewPCG(1, 2))
 	before := memory()
-	s := &sorter{}
+	s := &Sorter{}
 	peak := before
 	for n := range keys {
-		if err := s.add(record{fmt.Sprintf("library/folder %03d/image-%07d.jpg", random.IntN(500), n), int64(n) * 100, n}); err != nil {
+		if err := s.Add(Record{sources.Key(fmt.Sprintf("library/folder %03d/image-%07d.jpg", random.IntN(500), n)), "12 bytes data"}); err != nil {
 			t.Fatal(err)
 		}
 		if n%200_000 == 0 {
 			peak = max(peak, memory())
 		}
 	}
-	x, err := s.index()
+	x, err := s.Index()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.discard(); err != nil {
+	if err := s.Discard(); err != nil {
 		t.Fatal(err)
 	}
 	s = nil
 	if took := memory() - before; took > most || peak-before > 4*maxPending {
 		t.Errorf("an index of %d keys takes %d bytes, and %d while it is made", keys, took, peak-before)
 	}
-	if err := x.close(); err != nil {
+	if err := x.Close(); err != nil {
 		t.Error(err)
 	}
 }
