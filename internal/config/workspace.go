@@ -110,7 +110,7 @@ func (s *Settings) completeSource(name string, named bool, n Named, c set) error
 	}
 	return &UsageError{
 		Msg:  fmt.Sprintf("there is no destination %q%s", name, strictyaml.Suggestion(name, slices.Sorted(maps.Keys(s.Destinations)))),
-		Hint: "if it is the ID of an environment, set " + set + " (see assetferry help sources)",
+		Hint: "if it is the ID of an environment, set " + set + " (see assetferry help ckbox)",
 	}
 }
 

@@ -10,6 +10,23 @@ import (
 // topic is the help topic about rules, which the commands show.
 const topic = "../cli/help/mapping.txt"
 
+// sourcesTopic is the help topic that describes the templates.
+const sourcesTopic = "../cli/help/sources.txt"
+
+// TestTopicDescribesTemplates verifies that the topic about sources describes every template.
+func TestTopicDescribesTemplates(t *testing.T) {
+	data, err := os.ReadFile(sourcesTopic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, templates, _ := strings.Cut(string(data), "\nTemplates\n")
+	for _, name := range TemplateNames() {
+		if !regexp.MustCompile(`(?m)^    ` + name + ` {3,}\S`).MatchString(templates) {
+			t.Errorf("help sources does not describe the template %s", name)
+		}
+	}
+}
+
 // TestTopic verifies that the topic names every key, name and template, and that its examples work.
 func TestTopic(t *testing.T) {
 	data, err := os.ReadFile(topic)

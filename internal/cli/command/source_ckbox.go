@@ -12,7 +12,7 @@ import (
 )
 
 // workspaceHint is the form of the URL of a workspace.
-const workspaceHint = "write ckbox://NAME with the name of a destination or the ID of an environment; add /WORKSPACE for another workspace than the default one (see assetferry help sources)"
+const workspaceHint = "write ckbox://NAME with the name of a destination or the ID of an environment; add /WORKSPACE for another workspace than the default one (see assetferry help ckbox)"
 
 // Workspace returns the access to the workspace at a URL.
 func (f *Factory) Workspace(url string) (config.Destination, error) {

@@ -13,7 +13,7 @@ import (
 	"assetferry/sources/remote"
 )
 
-const connectorHint = "write ckfinder+https://www.example.com/ckfinder/connector; add ?type=Images&currentFolder=/logos/ for a part of it (see assetferry help sources)"
+const connectorHint = "write ckfinder+https://www.example.com/ckfinder/connector; add ?type=Images&currentFolder=/logos/ for a part of it (see assetferry help ckfinder)"
 
 func connectorName(source string) (string, error) {
 	url, err := ckfinder.ParseURL(source)

@@ -44,7 +44,7 @@ func WholeTable(source string) (string, error) {
 	return TableName(source)
 }
 
-const tableHint = "write table:export.csv (see assetferry help sources)"
+const tableHint = "write table:export.csv (see assetferry help tables)"
 
 // openTable opens a table as a source. It reports mistakes in the table before any question.
 func (f *Factory) openTable(ctx context.Context, source string) (sources.Source, string, error) {

@@ -44,7 +44,7 @@ and changed assets. It never deletes files of deleted, moved or renamed assets.
 A file is written completely or not at all. A category that was private once
 stays private in the export.
 
-assetferry migrate accepts an export as a source: see assetferry help sources.
+assetferry migrate accepts an export as a source: see assetferry help ckbox.
 For incomplete uploads in a bucket, see assetferry help s3.
 `,
 		Example: `  assetferry export ./backup
