@@ -41,7 +41,7 @@ func codeLists(t *testing.T) []codeList {
 		omitted = append(omitted, o.Reason)
 	}
 	kept := append(slices.DeleteFunc(slices.Clone(omitted), func(code string) bool {
-		return code == redirect.LeftTooLong || code == redirect.LeftQuery || code == redirect.LeftTaken
+		return slices.Contains([]string{redirect.LeftTooLong, redirect.LeftQuery, redirect.LeftHost, redirect.LeftCharacters, redirect.LeftNotHTTPS, redirect.LeftTaken}, code)
 	}), rewrite.WrongLength, rewrite.TooLong)
 	return []codeList{
 		{"action", append(constants(t, "state", "Action"), "copy"), 10},

@@ -36,7 +36,7 @@ const apacheHead = `# Old URLs and their new URLs for Apache httpd 2.4, made by 
 // apacheLine is the maximum length in bytes of a line that Apache reads, with its end.
 const apacheLine = 1000
 
-func newApache(b *bufio.Writer) (*apache, error) {
+func newApache(b *bufio.Writer, _ *PathSummary) (Writer, error) {
 	_, err := b.WriteString(apacheHead)
 	return &apache{b}, err
 }

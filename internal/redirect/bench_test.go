@@ -22,13 +22,13 @@ func BenchmarkWrite(b *testing.B) {
 		b.Run(format, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				var s PathSummary
-				if NeedsListing(format) {
+				s := newPathSummary(format)
+				if f, _ := FormatOf(format); f.listing {
 					for _, r := range rows {
 						must(b, s.Add(r))
 					}
 				}
-				w, err := New(format, io.Discard, &s)
+				w, err := New(format, io.Discard, s)
 				must(b, err)
 				for _, r := range rows {
 					must(b, w.Write(r))

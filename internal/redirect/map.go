@@ -20,6 +20,9 @@ const (
 	LeftWithoutURL = "no_url"
 	LeftTooLong    = "too_long"
 	LeftQuery      = "query"
+	LeftHost       = "no_host"
+	LeftCharacters = "characters"
+	LeftNotHTTPS   = "not_https"
 	LeftTaken      = "taken"
 )
 
@@ -34,6 +37,9 @@ func OmissionReasons() []OmissionReason {
 		{LeftUnknown, "in categories of unknown privacy", "check the categories:\n  assetferry verify"},
 		{LeftWithoutURL, "of assets without a URL from the service", ""},
 		{LeftTooLong, "longer than the limit of the web server", "copy them from the TSV, and redirect them by hand"},
+		{LeftHost, "without a host, or with a port, which Bulk Redirects do not compare", "copy them from the TSV, and redirect them by hand"},
+		{LeftCharacters, "with characters that have another meaning in this format, such as *", "copy them from the TSV, and redirect them by hand"},
+		{LeftNotHTTPS, "whose new URL does not begin with https://, to which the service does not redirect", ""},
 		{LeftQuery, "with a query, which maps of web servers do not compare", "copy them from the TSV, and redirect them by hand"},
 		{LeftTaken, "that other objects have, too", ""},
 	}
@@ -200,9 +206,25 @@ func (m *Map) whyLeft(at state.AssetURL) string {
 	return ""
 }
 
+// whyOmitted returns the reason for an error of Write, or "".
+func whyOmitted(err error) string {
+	for _, o := range []struct {
+		err  error
+		left string
+	}{
+		{ErrTooLong, LeftTooLong}, {ErrQuery, LeftQuery}, {ErrHost, LeftHost}, {ErrCharacters, LeftCharacters}, {ErrNotHTTPS, LeftNotHTTPS},
+	} {
+		if errors.Is(err, o.err) {
+			return o.left
+		}
+	}
+	return ""
+}
+
 // A Tally counts URLs.
 type Tally struct {
 	Written, Verified int64
+	Bytes             int64            // of the map
 	Omitted           map[string]int64 // by reason
 	Taken             []Entry          // some of those that another object has
 }
@@ -214,27 +236,65 @@ func (t *Tally) leave(l Entry) {
 	}
 }
 
-// Write writes the map in a format.
+// Write writes the map in a format. It writes nothing and returns a LimitError if the whole map is
+// larger than the service accepts.
 func (m *Map) Write(ctx context.Context, w io.Writer, format string) (Tally, error) {
-	summary := &PathSummary{}
-	if NeedsListing(format) {
-		for l, err := range m.All(ctx) {
-			if err == nil && l.Left == "" {
-				err = summary.Add(l.Row)
-			}
-			if errors.Is(err, ErrQuery) {
-				continue // WriteTo skips it, too
-			}
-			if err != nil {
-				return Tally{}, err
-			}
+	f, _ := FormatOf(format)
+	summary := newPathSummary(format)
+	if f.listing {
+		if err := m.summarise(ctx, summary); err != nil {
+			return Tally{}, err
 		}
 	}
-	to, err := New(format, w, summary)
+	if f.limits.stops() {
+		t, err := m.writeCounted(ctx, io.Discard, f, summary)
+		if err == nil {
+			err = f.limits.check(t, format)
+		}
+		if err != nil {
+			return Tally{}, err
+		}
+	}
+	return m.writeCounted(ctx, w, f, summary)
+}
+
+// summarise adds the rows of the map to a summary.
+func (m *Map) summarise(ctx context.Context, s *PathSummary) error {
+	for l, err := range m.All(ctx) {
+		if err == nil && l.Left == "" {
+			err = s.Add(l.Row)
+		}
+		if errors.Is(err, ErrQuery) {
+			continue // WriteTo skips it, too
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Map) writeCounted(ctx context.Context, w io.Writer, f Format, s *PathSummary) (Tally, error) {
+	counted := &counter{w: w}
+	to, err := New(f.Name, counted, s)
 	if err != nil {
 		return Tally{}, err
 	}
-	return m.WriteTo(ctx, to)
+	t, err := m.WriteTo(ctx, to)
+	t.Bytes = counted.bytes
+	return t, err
+}
+
+// A counter counts the bytes that are written to a writer.
+type counter struct {
+	w     io.Writer
+	bytes int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.bytes += int64(n)
+	return n, err
 }
 
 // WriteTo writes the rows of the map to a Writer, and closes it.
@@ -244,11 +304,11 @@ func (m *Map) WriteTo(ctx context.Context, w Writer) (Tally, error) {
 		if err == nil && l.Left == "" {
 			err = w.Write(l.Row)
 		}
-		switch {
-		case errors.Is(err, ErrTooLong):
-			l.Left, err = LeftTooLong, nil
-		case errors.Is(err, ErrQuery):
-			l.Left, err = LeftQuery, nil
+		if errors.Is(err, errRepeated) {
+			continue
+		}
+		if left := whyOmitted(err); left != "" {
+			l.Left, err = left, nil
 		}
 		switch {
 		case err != nil:

@@ -5,52 +5,8 @@ import (
 	"fmt"
 	"math/bits"
 	"regexp"
-	"slices"
 	"strings"
 )
-
-// A PathSummary has what a map of nginx needs from all rows before the first: their number, the longest
-// one, and paths that nginx cannot distinguish. It takes eight bytes per row.
-type PathSummary struct {
-	longest int
-	hashes  []uint64 // of paths, as nginx compares them
-	sorted  bool
-}
-
-// Add adds a row.
-func (s *PathSummary) Add(r Row) error {
-	path, err := pathOf(r.Old)
-	if err != nil {
-		return err
-	}
-	s.longest = max(s.longest, len(path))
-	s.hashes, s.sorted = append(s.hashes, hashOf(path)), false
-	return nil
-}
-
-// hashOf returns the FNV-1a hash of a path. Like nginx, it ignores the case of ASCII letters.
-func hashOf(path string) uint64 {
-	h := uint64(14695981039346656037)
-	for i := range len(path) {
-		c := path[i]
-		if 'A' <= c && c <= 'Z' {
-			c |= 0x20
-		}
-		h = (h ^ uint64(c)) * 1099511628211
-	}
-	return h
-}
-
-// isAlone reports whether a path was added and nginx can distinguish it from all others.
-func (s *PathSummary) isAlone(path string) bool {
-	if !s.sorted {
-		slices.Sort(s.hashes)
-		s.sorted = true
-	}
-	h := hashOf(path)
-	at, found := slices.BinarySearch(s.hashes, h)
-	return found && (at+1 == len(s.hashes) || s.hashes[at+1] != h)
-}
 
 // An nginx writes a map from the path of a request to its redirect. nginx looks up keys by their
 // hash and ignores case. Paths that differ only in case would be an error of the configuration.
@@ -97,7 +53,7 @@ map $assetferry $assetferry_302 {
 // 4,096 bytes.
 const nginxToken = 4000
 
-func newNginx(b *bufio.Writer, s *PathSummary) (*nginx, error) {
+func newNginx(b *bufio.Writer, s *PathSummary) (Writer, error) {
 	// nginx builds its table at the first try with twice as many buckets as rows, if each bucket
 	// has room for several usual rows and two of the longest.
 	buckets := roundUp(max(2048, 2*len(s.hashes)))

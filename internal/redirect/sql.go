@@ -28,7 +28,7 @@ BEGIN;
 // sqlBatch is the number of rows per statement, because databases refuse large ones.
 const sqlBatch = 500
 
-func newSQL(b *bufio.Writer) (*sqlWriter, error) {
+func newSQL(b *bufio.Writer, _ *PathSummary) (Writer, error) {
 	_, err := b.WriteString(sqlHead)
 	return &sqlWriter{w: b}, err
 }

@@ -12,6 +12,8 @@ import (
 // tsv writes old URL, tab, new URL, without a header, like the vendor's migration tool.
 type tsv struct{ w *bufio.Writer }
 
+func newTSV(b *bufio.Writer, _ *PathSummary) (Writer, error) { return tsv{b}, nil }
+
 func (t tsv) Write(r Row) error {
 	_, err := t.w.WriteString(tabular.EscapeFormula(r.Old) + "\t" + tabular.EscapeFormula(r.New) + "\n")
 	return err
@@ -25,7 +27,7 @@ type csvWriter struct {
 	w      *tabular.Writer
 }
 
-func newCSV(b *bufio.Writer) (*csvWriter, error) {
+func newCSV(b *bufio.Writer, _ *PathSummary) (Writer, error) {
 	c := &csvWriter{b, tabular.NewWriter(b)}
 	return c, c.w.Write([]string{"old", "new", "key", "asset_id", "size", "verified", "widths", "default_image", "kind"})
 }
@@ -45,10 +47,10 @@ type jsonWriter struct {
 	e *json.Encoder
 }
 
-func newJSON(b *bufio.Writer) *jsonWriter {
+func newJSON(b *bufio.Writer, _ *PathSummary) (Writer, error) {
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false) // URLs stay readable
-	return &jsonWriter{b, e}
+	return &jsonWriter{b, e}, nil
 }
 
 func (j *jsonWriter) Write(r Row) error { return j.e.Encode(r) }

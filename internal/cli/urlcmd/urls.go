@@ -46,21 +46,33 @@ URL is --old-prefix plus the encoded key: harbour 1.jpg becomes
 harbour%201.jpg. Templates in the configuration add URLs for image sizes and for
 former keys. See assetferry help redirects.
 
-  tsv     old URL, tab, new URL, without a header
-  csv     also key, asset, size, image widths, verification, kind of old URL.
-          An apostrophe precedes a cell that begins with = + - @, a tab or a
-          line break, so that spreadsheets do not evaluate it as a formula.
-          rewrite --map removes the apostrophe
-  json    the same as csv, with one object per line and the URL of each image
-          size
-  nginx   a map to include; its first comment shows the lines that redirect
-  apache  a text map for RewriteMap, with the lines that redirect
-  sql     a table asset_urls, for PostgreSQL, MySQL and SQLite
+  tsv               old URL, tab, new URL, without a header
+  csv               also key, asset, size, image widths, verification, kind of
+                    old URL. An apostrophe precedes a cell that begins with
+                    = + - @, a tab or a line break, so that spreadsheets do not
+                    evaluate it as a formula. rewrite --map removes the
+                    apostrophe
+  json              the same as csv, with one object per line and the URL of
+                    each image size
+  nginx             a map to include; its first comment shows the lines that
+                    redirect
+  apache            a text map for RewriteMap, with the lines that redirect
+  iis               a rewrite map for IIS URL Rewrite, with the lines that
+                    redirect
+  cloudflare        a list for Cloudflare Bulk Redirects. It compares hosts: the
+                    old prefix needs one
+  cloudflare-pages  a file _redirects for Cloudflare Pages
+  cloudfront        the data of a key value store for CloudFront Functions. With
+                    --output assetferry.json, the function is written to
+                    assetferry.js
+  netlify           a file _redirects for Netlify
+  sql               a table asset_urls, for PostgreSQL, MySQL and SQLite
 
 Maps redirect with 301 (permanent) for assets that were verified after their
 upload, and with 302 for others. To get more 301 redirects, run assetferry
-verify and write the map again. Maps compare decoded paths and ignore the host
-of the old prefix.
+verify and write the map again. Except for cloudflare, maps compare paths and
+ignore the host of the old prefix. For the limits of each service, see
+assetferry help redirects.
 
 Assets in private categories are omitted. Assets with unknown privacy are also
 omitted until you run assetferry verify. Without --check, urls reads only the
@@ -72,6 +84,7 @@ credentials, is a difference.
 `,
 		Example: `  assetferry urls --old-prefix https://old.example.com/files/ > urls.tsv
   assetferry urls --old-prefix /files/ --format nginx --output assetferry.conf
+  assetferry urls --old-prefix /files/ --format cloudfront --output assetferry.json
   assetferry urls --check`,
 		Args: cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
@@ -85,7 +98,7 @@ credentials, is a difference.
 		}),
 	}
 	flags := c.Flags()
-	flags.StringVar(&job.format, "format", "tsv", "`"+strings.Join(redirect.Formats(), "|")+"`: format of the map")
+	flags.StringVar(&job.format, "format", "tsv", "`name` of a format above")
 	flags.StringVar(&job.prefix, "old-prefix", "", "`URL` or path that old URLs begin with (default: the configured templates, or /)")
 	flags.StringVar(&job.output, "output", "", "write the map to this `file`; - is stdout")
 	flags.String("run", "", "use only objects that the run with this `ID` uploaded or adopted")
@@ -115,6 +128,8 @@ func (j urlsJob) contradiction(cmd *cobra.Command, json bool) error {
 		return exit.Usage(fmt.Errorf("--format %s: unknown format", j.format), "use one of "+strings.Join(redirect.Formats(), ", "))
 	case json && j.toStdout() && cmd.Flags().Changed("format") && j.format != "json":
 		return exit.Usage(fmt.Errorf("--json and --format %s both write to stdout", j.format), "add --output FILE")
+	case j.format == cloudFront && j.output != "" && j.output == j.functionFile():
+		return exit.Usage(fmt.Errorf("--output %s: the function is written to this file", ui.Sanitize(j.output)), "name the file of the data, such as assetferry.json")
 	case j.sample < 1:
 		return exit.Usage(errors.New("--sample must be at least 1"), "")
 	}
@@ -127,6 +142,9 @@ func (j urlsJob) toStdout() bool { return j.output == "" || j.output == "-" }
 func writeURLs(ctx context.Context, f *command.Factory, cmd *cobra.Command, job urlsJob) error {
 	f.Summary = &event.Summary{Command: "urls", URLs: &event.URLs{}}
 	rules, err := f.OldURLTemplates(job.prefix)
+	if err == nil {
+		err = job.checkHosts(rules)
+	}
 	if err != nil {
 		return err
 	}
@@ -142,22 +160,20 @@ func writeURLs(ctx context.Context, f *command.Factory, cmd *cobra.Command, job 
 	if err != nil {
 		return err
 	}
-	if err := command.ApartFrom(job.output, f.Summary.Source); err != nil {
-		return err
+	for _, path := range []string{job.output, job.functionFile()} {
+		if err := command.ApartFrom(path, f.Summary.Source); err != nil {
+			return err
+		}
 	}
-	m.Images, m.PathsOnly = f.Out.JSON() || redirect.NeedsImages(job.format), !f.Out.JSON() && redirect.ComparesPaths(job.format)
+	format, _ := redirect.FormatOf(job.format)
+	m.Images, m.PathsOnly = format.Images, format.PathsOnly
+	if f.Out.JSON() && job.toStdout() { // events
+		m.Images, m.PathsOnly = true, false
+	}
 	if err := m.Build(ctx, rules); err != nil {
 		return err
 	}
-	var t redirect.Tally
-	if job.toStdout() {
-		t, err = printMap(ctx, f, m, job)
-	} else {
-		err = command.WriteNew(job.output, true, func(w io.Writer) (err error) {
-			t, err = m.Write(ctx, w, job.format)
-			return err
-		})
-	}
+	t, err := writeMap(ctx, f, m, job)
 	if err != nil {
 		return err
 	}
@@ -168,12 +184,26 @@ func writeURLs(ctx context.Context, f *command.Factory, cmd *cobra.Command, job 
 	return nil
 }
 
-// printMap writes the map to stdout.
-func printMap(ctx context.Context, f *command.Factory, m *redirect.Map, job urlsJob) (redirect.Tally, error) {
-	if f.Out.JSON() {
+// writeMap writes the map to its file or to stdout, and the function that a format needs to a second
+// file.
+func writeMap(ctx context.Context, f *command.Factory, m *redirect.Map, job urlsJob) (t redirect.Tally, err error) {
+	switch {
+	case job.toStdout() && f.Out.JSON():
 		return m.WriteTo(ctx, events{f.Out})
+	case job.toStdout():
+		return m.Write(ctx, f.Stdout, job.format)
 	}
-	return m.Write(ctx, f.Stdout, job.format)
+	err = command.WriteNew(job.output, true, func(w io.Writer) (err error) {
+		t, err = m.Write(ctx, w, job.format)
+		return err
+	})
+	if function := job.functionFile(); err == nil && function != "" {
+		err = command.WriteNew(function, true, func(w io.Writer) error {
+			_, err := io.WriteString(w, redirect.CloudFrontFunction())
+			return err
+		})
+	}
+	return t, err
 }
 
 // events writes rows as JSON events.
@@ -200,9 +230,7 @@ func printMapResult(f *command.Factory, t redirect.Tally, job urlsJob) {
 		f.Out.Notef("%s%s, %s verified.", ui.Counted(t.Written, "URL"), where, ui.Count(t.Verified))
 	}
 	printOmitted(f, t)
-	if t.Verified < t.Written && (job.format == "nginx" || job.format == "apache") {
-		f.Out.Notef("Unverified assets are redirected with 302. For 301, run this and write the map again:\n  assetferry verify")
-	}
+	printFormatNotes(f, t, job)
 	if t.Written > 0 {
 		warnTemporary(f, "redirects")
 	}
