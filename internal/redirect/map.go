@@ -39,7 +39,7 @@ func OmissionReasons() []OmissionReason {
 		{LeftTooLong, "longer than the limit of the web server", "copy them from the TSV, and redirect them by hand"},
 		{LeftHost, "without a host, or with a port, which Bulk Redirects do not compare", "copy them from the TSV, and redirect them by hand"},
 		{LeftCharacters, "with characters that have another meaning in this format, such as *", "copy them from the TSV, and redirect them by hand"},
-		{LeftNotHTTPS, "whose new URL does not begin with https://, to which the service does not redirect", ""},
+		{LeftNotHTTPS, "that lead to http://, to which the service does not redirect", ""},
 		{LeftQuery, "with a query, which maps of web servers do not compare", "copy them from the TSV, and redirect them by hand"},
 		{LeftTaken, "that other objects have, too", ""},
 	}
