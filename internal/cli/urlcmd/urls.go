@@ -41,10 +41,10 @@ func NewURLsCommand(f *command.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "urls",
 		Short: "Write the redirect map from old to new URLs",
-		Long: urlsHelp,
+		Long:  urlsHelp,
 		Example: `  assetferry urls --old-prefix https://old.example.com/files/ > urls.tsv
   assetferry urls --old-prefix /files/ --format nginx --output assetferry.conf
-  assetferry urls --old-prefix /files/ --format cloudfront --output assetferry.json
+  assetferry urls --format netlify --output _redirects
   assetferry urls --check`,
 		Args: cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
