@@ -5,7 +5,10 @@
 // name. It also tries out a whole cut-over by the run-book (assetferry help cutover), and writes a
 // transcript of all input and output.
 //
-//	go test -tags webserver ./internal/test/redirect
+// The function for CloudFront runs in Node.js, and the file for Netlify is read by the matcher of
+// Netlify, the npm package netlify-redirector.
+//
+//	ASSETFERRY_NETLIFY=FOLDER go test -tags webserver ./internal/test/redirect
 //	ASSETFERRY_CUTOVER_FILES=5000 go test -tags webserver -run CutOver -v -artifacts ./internal/test/redirect
 package redirect
 
@@ -93,6 +96,12 @@ func (s *site) follow(t *testing.T, base, name string, want int) {
 		t.Errorf("%q: answered with %d to %q, want %d", name, code, to, want)
 		return
 	}
+	s.leadsTo(t, name, to)
+}
+
+// leadsTo verifies that a new URL leads to the content of a file.
+func (s *site) leadsTo(t *testing.T, name, to string) {
+	t.Helper()
 	resp, err := http.Get(to)
 	if err != nil {
 		t.Errorf("%q: %v", name, err)
