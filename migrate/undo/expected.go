@@ -104,28 +104,30 @@ func (c *createdAssets) of(r state.Receipt) (found *uint16) {
 }
 
 // isUnchanged notes a listed asset that is exactly as the run left it, and has no metadata. It
-// reports whether it is one.
-func (c *createdAssets) isUnchanged(a assets.Asset, shared bool) bool {
+// reports whether it is one, and whether this is the first listing that shows it.
+func (c *createdAssets) isUnchanged(a assets.Asset, shared bool) (is, isFirst bool) {
 	if a.Metadata.Description != "" || len(a.Tags)+len(a.Metadata.CustomAttributes) > 0 {
-		return false
+		return false, false
 	}
 	created, found := c.at(c.sum(&state.Entry{Asset: a.ID, Category: a.CategoryID, Folder: a.FolderID, Name: a.Name, Extension: a.Extension, Size: a.Size}))
 	if found == nil || collect.ChangedLater(state.Receipt{Modified: fromMillis(created.modified)}, a) {
-		return false
+		return false, false
 	}
-	c.note(found, finding{shared: shared})
-	return true
+	return true, c.note(found, finding{shared: shared})
 }
 
-// note notes what a listing shows of an asset. The last listing counts.
-func (c *createdAssets) note(found *uint16, f finding) {
+// note notes what a listing shows of an asset, and reports whether it is the first one. The last
+// listing counts.
+func (c *createdAssets) note(found *uint16, f finding) (isFirst bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := slices.Index(c.findings, f)
 	if n < 0 {
 		n, c.findings = len(c.findings), append(c.findings, f)
 	}
+	isFirst = *found == 0
 	*found = uint16(n + 1) // there are at most 256
+	return isFirst
 }
 
 // finding returns what listings have shown of an asset, if they have shown it.

@@ -46,7 +46,10 @@ func TestIsUnchanged(t *testing.T) {
 		plain := a.Metadata.Description == "" && len(a.Tags)+len(a.Metadata.CustomAttributes) == 0
 		want := len(changed) == 0 && plain && a.Name == r.Name
 		c := creating(r, state.Receipt{Asset: "other"})
-		got := c.isUnchanged(a, true)
+		got, isFirst := c.isUnchanged(a, true)
+		if _, again := c.isUnchanged(a, true); isFirst != want || again {
+			t.Fatalf("first: %v, then %v, want %v, then false", isFirst, again, want)
+		}
 		if got != want {
 			t.Fatalf("unchanged: %v, want %v\n%+v\n%+v\nchanged: %q", got, want, r, a, changed)
 		}
@@ -81,8 +84,10 @@ func TestLastFinding(t *testing.T) {
 	r := state.Receipt{Asset: "id", Name: "a"}
 	c := creating(r)
 	e := entryOf(r)
-	for _, want := range []finding{{}, {changed: "name"}, {shared: true}, {}, {shared: true, changed: "name"}} {
-		c.note(c.of(r), want)
+	for n, want := range []finding{{}, {changed: "name"}, {shared: true}, {}, {shared: true, changed: "name"}} {
+		if isFirst := c.note(c.of(r), want); isFirst != (n == 0) {
+			t.Errorf("listing %d: first is %v", n, isFirst)
+		}
 		if got, listed := c.finding(&e); got != want || !listed {
 			t.Errorf("got %+v (%v), want %+v", got, listed, want)
 		}
@@ -99,10 +104,10 @@ func TestLastFinding(t *testing.T) {
 func TestAmbiguous(t *testing.T) {
 	r := state.Receipt{Asset: "id", Name: "a"}
 	c := creating(r, state.Receipt{Asset: "other"}, r)
-	if c.isUnchanged(assets.Asset{ID: "id", Name: "a"}, false) || c.of(r) != nil {
+	if is, _ := c.isUnchanged(assets.Asset{ID: "id", Name: "a"}, false); is || c.of(r) != nil {
 		t.Error("one of two was found")
 	}
-	if !c.isUnchanged(assets.Asset{ID: "other"}, false) {
+	if is, _ := c.isUnchanged(assets.Asset{ID: "other"}, false); !is {
 		t.Error("the other one was not found")
 	}
 }

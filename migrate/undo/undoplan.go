@@ -125,9 +125,15 @@ func (p *Planner) meet(ctx context.Context, page []assets.Asset) (err error) {
 			return err
 		}
 	}
-	n := len(page)
-	rest := slices.DeleteFunc(page, func(a assets.Asset) bool { return p.created.isUnchanged(a, shared[a.ID]) })
-	p.Watch.Progress(int64(n-len(rest)), 0)
+	unchanged := int64(0) // without those that an earlier page or container has shown
+	rest := slices.DeleteFunc(page, func(a assets.Asset) bool {
+		is, isFirst := p.created.isUnchanged(a, shared[a.ID])
+		if isFirst {
+			unchanged++
+		}
+		return is
+	})
+	p.Watch.Progress(unchanged, 0)
 	if len(rest) == 0 {
 		return nil
 	}
@@ -145,8 +151,9 @@ func (p *Planner) meet(ctx context.Context, page []assets.Asset) (err error) {
 		if err != nil {
 			return err
 		}
-		p.created.note(found, finding{shared[a.ID], changed})
-		p.Watch.Progress(1, 0)
+		if p.created.note(found, finding{shared[a.ID], changed}) {
+			p.Watch.Progress(1, 0)
+		}
 	}
 	return nil
 }
