@@ -229,6 +229,16 @@ type Tally struct {
 	Taken             []Entry          // some of those that another object has
 }
 
+// OmittedByFormat reports whether URLs are omitted that another format can contain.
+func (t *Tally) OmittedByFormat() bool {
+	for _, left := range []string{LeftTooLong, LeftQuery, LeftHost, LeftCharacters, LeftNotHTTPS} {
+		if t.Omitted[left] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // leave counts an omitted URL.
 func (t *Tally) leave(l Entry) {
 	if t.Omitted[l.Left]++; l.Left == LeftTaken && len(t.Taken) < shownTaken {

@@ -184,10 +184,13 @@ func printMapResult(f *command.Factory, t redirect.Tally, job urlsJob) {
 	if !job.toStdout() {
 		where = " in " + ui.Sanitize(job.output)
 	}
-	if t.Written == 0 {
-		f.Out.Notef("No URLs%s: the state database has no asset that may be published.", where)
-	} else {
+	switch {
+	case t.Written > 0:
 		f.Out.Notef("%s%s, %s verified.", ui.Counted(t.Written, "URL"), where, ui.Count(t.Verified))
+	case t.OmittedByFormat():
+		f.Out.Notef("No URLs%s: --format %s omits all of them.", where, job.format)
+	default:
+		f.Out.Notef("No URLs%s: the state database has no asset that may be published.", where)
 	}
 	printOmitted(f, t)
 	printFormatNotes(f, t, job)
