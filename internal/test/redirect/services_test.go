@@ -4,6 +4,9 @@ package redirect
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -197,4 +200,31 @@ func migratedSite(t *testing.T) *site {
 	s.put(unverified)
 	s.run("migrate", "library")
 	return s
+}
+
+// TestTooLarge verifies that a map is refused before anything is written if the service would not
+// import it.
+func TestTooLarge(t *testing.T) {
+	s := migratedSite(t)
+	config := "old_urls:\n"
+	for n := range 300 {
+		config += fmt.Sprintf("  - /%d/%s/${path}\n", n, strings.Repeat("x", 400))
+	}
+	writeConf(t, filepath.Join(s.dir, "assetferry.yaml"), config)
+	data := filepath.Join(s.dir, "maps.json")
+	for _, output := range []string{data, "-"} {
+		c := exec.CommandContext(t.Context(), s.program, "urls", "--format", "cloudfront", "--output", output)
+		c.Dir, c.Env = s.dir, s.env
+		var stderr strings.Builder
+		c.Stderr = &stderr
+		out, err := c.Output()
+		if c.ProcessState.ExitCode() != 1 || len(out) > 0 || !strings.Contains(stderr.String(), "imports at most 5,000,000") || !strings.Contains(stderr.String(), "Try: ") {
+			t.Errorf("--output %s: %v, %d bytes\n%s", output, err, len(out), &stderr)
+		}
+	}
+	for _, path := range []string{data, filepath.Join(s.dir, "maps.js")} {
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
 }
