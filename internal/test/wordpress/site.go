@@ -66,7 +66,7 @@ func Start(t testing.TB, o Options) *Site {
 	s := &Site{t: t, dir: dir, socket: filepath.Join(dir, "sql"), User: "admin", Files: filepath.Join(root, filepath.FromSlash(o.Folder))}
 	copyTree(t, installation(), s.Files)
 	s.startDatabase()
-	php := freeAddress(t)
+	php := freePort(t)
 	s.Front = startFront(t, root, php)
 	s.URL = s.Front.url + o.Folder
 	s.configure()
@@ -103,8 +103,8 @@ func copyTree(t testing.TB, from, to string) {
 	}
 }
 
-// isOnlyBroken reports whether a copy failed only for links that lead nowhere, such as
-// configuration that a purged package has left.
+// isOnlyBroken reports whether a copy failed only for broken links, such as
+// configuration of a package that was removed.
 func isOnlyBroken(output string) bool {
 	for line := range strings.Lines(output) {
 		if !strings.Contains(line, "No such file or directory") {
@@ -198,15 +198,15 @@ if (!wp_installing()) wp_set_current_user(1);
 }
 
 // startPHP starts PHP's web server, whose workers answer in parallel.
-func (s *Site) startPHP(root, address, folder string) {
+func (s *Site) startPHP(root, port, folder string) {
 	s.t.Helper()
 	router := filepath.Join(s.dir, "router.php")
 	must(s.t, os.WriteFile(router, script(s.t, "router.php"), 0o644))
 	cmd := exec.Command("php", "-d", "memory_limit=512M", "-d", "display_errors=0", "-d", "upload_max_filesize=64M", "-d", "post_max_size=64M",
-		"-S", address, "-t", root, router)
+		"-S", port, "-t", root, router)
 	cmd.Env = append(os.Environ(), "PHP_CLI_SERVER_WORKERS=4", "WORDPRESS_FOLDER="+folder)
 	s.start(cmd, "php.log")
-	s.waitFor("PHP", func() error { return dial("tcp", address) }, "php.log")
+	s.waitFor("PHP", func() error { return dial("tcp", port) }, "php.log")
 }
 
 // start starts a process with its children, which ends with the test.
@@ -244,16 +244,16 @@ func (s *Site) waitFor(name string, try func() error, log string) {
 	}
 }
 
-func dial(network, address string) error {
-	c, err := net.Dial(network, address)
+func dial(network, host string) error {
+	c, err := net.Dial(network, host)
 	if err != nil {
 		return err
 	}
 	return c.Close()
 }
 
-// freeAddress returns a local address on which no program listens.
-func freeAddress(t testing.TB) string {
+// freePort returns a local address on which no program listens.
+func freePort(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
