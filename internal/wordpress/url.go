@@ -61,3 +61,9 @@ func (u URL) Page() string { return u.site.String() }
 
 // IsPlain reports whether the site is at another host than this one and uses plain HTTP.
 func (u URL) IsPlain() bool { return remote.CheckPlain(u.site, false) != nil }
+
+// Site returns the URL of the front page, parsed.
+func (u URL) Site() *url.URL {
+	site := *u.site
+	return &site
+}
