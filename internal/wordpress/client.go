@@ -14,6 +14,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
@@ -68,11 +69,19 @@ func New(u URL, o Options) *Client {
 	headers := o.Headers
 	if c.signed {
 		headers = headers.WithBasicAuth(o.User, o.Password)
-		c.redactor.Key(o.Password)
-		c.redactor.Key(strings.ReplaceAll(o.Password, " ", ""))
+		for _, text := range Secrets(o.User, o.Password) {
+			c.redactor.Key(text)
+		}
 	}
 	c.http = remote.New(remote.Options{Origin: u.site, Headers: headers, AllowHTTP: o.AllowHTTP, TLS: o.TLS, Connections: o.Connections, AnswerTimeout: requestTimeout})
 	return c
+}
+
+// Secrets returns all forms of an application password. WordPress shows it with spaces, and accepts it
+// without.
+func Secrets(user, password string) []string {
+	plain := strings.ReplaceAll(password, " ", "")
+	return []string{password, plain, base64.StdEncoding.EncodeToString([]byte(user + ":" + password)), base64.StdEncoding.EncodeToString([]byte(user + ":" + plain))}
 }
 
 // URL returns the URL of the site.

@@ -39,9 +39,6 @@ const (
 	ByPost Folders = "post" // the type and the name of the post that an entry belongs to
 )
 
-// FoldersNames are the values of Folders.
-var FoldersNames = []string{string(ByDate), string(ByPost)}
-
 // Options are the options of New.
 type Options struct {
 	// Folders is the origin of the folders in keys; "" is ByDate.
@@ -78,12 +75,7 @@ func New(client *api.Client, o Options) *Source {
 }
 
 // Identity names the source for the state database.
-func (s *Source) Identity() string {
-	if s.folders == ByPost { // other keys
-		return s.client.URL().String() + "?folders=post"
-	}
-	return s.client.URL().String()
-}
+func (s *Source) Identity() string { return s.client.URL().String() }
 
 // Traits implements sources.Source.
 func (s *Source) Traits() sources.Traits {
