@@ -147,6 +147,10 @@ func (c *Client) index(ctx context.Context, root *url.URL) (Site, error) {
 	if json.Unmarshal(a.json, &got) != nil || !slices.Contains(got.Namespaces, "wp/v2") {
 		return Site{}, c.fail(a, &remote.Failure{Err: errors.New("the response is not that of the REST API of WordPress"), Kind: retry.Permanent}, hintNoAPI)
 	}
+	if home, err := url.Parse(got.Home); err == nil && strings.Trim(home.Path, "/") != strings.Trim(c.url.site.Path, "/") {
+		site := URL{&url.URL{Scheme: c.url.site.Scheme, Host: c.url.site.Host, Path: home.Path}}
+		return Site{}, c.fail(a, &remote.Failure{Err: fmt.Errorf("the front page of the site is at another path: %q", home.Path+"/"), Kind: retry.Fatal}, "use the URL of the front page:\n  "+site.String())
+	}
 	name, _ := got.Name.(string)
 	return Site{Name: name, Home: got.Home, Namespaces: got.Namespaces, Passwords: bytes.Contains(got.Authentication, []byte(`"application-passwords"`))}, nil
 }
@@ -158,8 +162,8 @@ type Account struct {
 	Capabilities map[string]bool `json:"capabilities"`
 }
 
-// Account signs in, and returns the account. Some servers remove the password from requests, and
-// some sites ignore it. Then the site answers as if there was none.
+// Account signs in, and returns the account. Sites answer to a wrong password as if there was none:
+// many versions of WordPress, and servers that remove it from requests.
 func (c *Client) Account(ctx context.Context) (Account, error) {
 	var a Account
 	err := c.Get(ctx, "/wp/v2/users/me", url.Values{"context": {"edit"}, "_fields": {"id,name,capabilities"}}, &a)
@@ -181,6 +185,6 @@ func (c *Client) ignored(e *Error) error {
 		f.Err = errors.New("the site does not accept application passwords")
 		return &Error{&f, "application passwords need HTTPS, and a plugin may have disabled them: enable them, or read what is public without ASSETFERRY_WORDPRESS_USER and ASSETFERRY_WORDPRESS_PASSWORD"}
 	}
-	f.Err = errors.New("the application password did not reach WordPress: the web server removes the header Authorization")
-	return &Error{&f, "for Apache, add this line to .htaccess:\n  SetEnvIf Authorization \"(.*)\" HTTP_AUTHORIZATION=$1"}
+	f.Err = errors.New("the site did not accept the user name and the application password")
+	return &Error{&f, hintWrong + ". If both are correct, the web server removes the header Authorization. For Apache, add this line to .htaccess:\n  SetEnvIf Authorization \"(.*)\" HTTP_AUTHORIZATION=$1"}
 }
