@@ -31,6 +31,7 @@ import (
 	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/sandbox/tokens"
 	"assetferry/sources/ckfinder/ckfindertest"
+	"assetferry/sources/wordpress/wordpresstest"
 	"assetferry/state"
 	"assetferry/state/ownership"
 
@@ -72,6 +73,7 @@ func TestScripts(t *testing.T) {
 			"service":   cmdService,
 			"bucket":    cmdBucket,
 			"connector": cmdConnector,
+			"wordpress": cmdWordPress,
 			"stored":    cmdStored,
 			"web":       cmdWeb,
 			"addressed": cmdAddressed,
@@ -286,6 +288,7 @@ type bench struct {
 	words     *wordService
 	bucket    *bucket                 // started last
 	connector *ckfindertest.Connector // started last
+	site      *wordpresstest.Site     // started last
 	statePath *state.Store            // opened by the test
 }
 

@@ -53,7 +53,7 @@ func (c *Client) find(ctx context.Context) (*url.URL, error) {
 			c.root = root
 			return root, nil
 		}
-		if !isElsewhere(last) {
+		if announced != nil || !isElsewhere(last) {
 			return nil, last
 		}
 	}

@@ -176,6 +176,11 @@ func AddS3Flags(f *pflag.FlagSet) {
 	f.Bool("s3-tags", false, "also store object tags in the state database: one more request per upload")
 }
 
+// HasCompleteMetadata reports whether a source has [sources.Traits.Complete], by its URL alone.
+func HasCompleteMetadata(source string) bool {
+	return strings.HasPrefix(source, ckbox.Scheme+"://") || strings.HasPrefix(source, wordpress.Schemes[0]+"://") || strings.HasPrefix(source, wordpress.Schemes[1]+"://")
+}
+
 // Recognise returns a source as an export, if it is one.
 func Recognise(ctx context.Context, s sources.Source) (sources.Source, error) {
 	switch s.(type) {

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/config"
 	"assetferry/internal/wordpress"
 	"assetferry/migrate"
 	"assetferry/sources"
@@ -56,28 +57,41 @@ func (f *Factory) WordPress(ctx context.Context, site string, write bool) (*word
 	if o.TLS, err = Trusting(f.Settings.CAFile); err != nil {
 		return nil, err
 	}
-	user, password, err := f.Settings.WordPress()
-	if err != nil {
+	if o.User, o.Password, err = f.siteAccount(ctx); err != nil {
 		return nil, err
-	}
-	if !password.IsZero() {
-		warn := func(msg string) { f.Out.Log().Warn(msg) }
-		name, err := user.Resolve(ctx, warn)
-		if err != nil {
-			return nil, err
-		}
-		secret, err := password.Resolve(ctx, warn)
-		if err != nil {
-			return nil, err
-		}
-		o.User, o.Password = name.Reveal(), secret.Reveal()
-		for _, text := range wordpress.Secrets(o.User, o.Password) {
-			f.Redactor.Key(text)
-		}
 	}
 	client := wordpress.New(url, o)
 	f.CloseLater(func() error { client.CloseIdleConnections(); return nil })
 	return client, nil
+}
+
+// A siteAccount has the credentials for a WordPress site.
+type siteAccount struct{ user, password string }
+
+// siteAccount returns the user name and the application password for a WordPress site, or "". It asks
+// for them once per command.
+func (f *Factory) siteAccount(ctx context.Context) (name, secret string, err error) {
+	if f.account.password != "" {
+		return f.account.user, f.account.password, nil
+	}
+	user, password, err := f.Settings.WordPress()
+	if err != nil || password.IsZero() {
+		return "", "", err
+	}
+	for _, part := range []struct {
+		from config.Reference
+		to   *string
+	}{{user, &f.account.user}, {password, &f.account.password}} {
+		text, err := part.from.Resolve(ctx, func(msg string) { f.Out.Log().Warn(msg) })
+		if err != nil {
+			return "", "", err
+		}
+		*part.to = text.Reveal()
+	}
+	for _, text := range wordpress.Secrets(f.account.user, f.account.password) {
+		f.Redactor.Key(text)
+	}
+	return f.account.user, f.account.password, nil
 }
 
 // AddWordPressFlags adds the options of WordPress sites.

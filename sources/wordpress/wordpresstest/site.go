@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"path"
@@ -44,10 +45,9 @@ type Site struct {
 	Files string
 	// NoValidators means that files have neither an ETag nor a date.
 	NoValidators bool
-	// Wrap changes all responses; nil for none.
-	Wrap func(http.Handler) http.Handler
 
 	mu       sync.Mutex
+	behave   Behaviour
 	password string // a replacement
 	next     int
 	now      time.Time
@@ -79,6 +79,32 @@ func (s *Site) Put(upload string, content []byte, edit func(Item)) {
 	if edit != nil {
 		edit(item)
 	}
+}
+
+// Edit changes the item of a file.
+func (s *Site) Edit(upload string, edit func(Item)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tick()
+	item := s.find(upload)
+	item["modified_gmt"] = s.now.Format("2006-01-02T15:04:05")
+	edit(item)
+}
+
+// Scale makes the site serve a smaller copy of a large image, and keep the original.
+func (s *Site) Scale(upload string) {
+	extension := path.Ext(upload)
+	stem := strings.TrimSuffix(upload, extension)
+	s.Store(stem+"-scaled"+extension, []byte("scaled"))
+	s.Store(stem+"-300x200"+extension, []byte("300"))
+	s.Edit(upload, func(i Item) {
+		i["source_url"] = stem + "-scaled" + extension
+		i["media_details"] = map[string]any{
+			"file": stem + "-scaled" + extension, "original_image": path.Base(upload), "filesize": len("scaled"),
+			"image_meta": map[string]any{"created_timestamp": "1714559400", "credit": "Ida", "keywords": []string{"sea", "quay"}},
+			"sizes":      map[string]any{"medium": map[string]any{"source_url": stem + "-300x200" + extension}},
+		}
+	})
 }
 
 // Add adds another item for a file, as plugins for languages do.
@@ -150,16 +176,11 @@ func (s *Site) newItem(upload string) Item {
 
 // ServeHTTP implements http.Handler.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h := http.Handler(http.HandlerFunc(s.serve))
-	if s.Wrap != nil {
-		h = s.Wrap(h)
-	}
-	h.ServeHTTP(w, r)
-}
-
-func (s *Site) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.misbehave(w, r) {
+		return
+	}
 	below, ok := strings.CutPrefix(r.URL.Path, s.Folder)
 	route, isAPI := s.route(below, r.URL.Query())
 	switch upload, isFile := strings.CutPrefix(below, Uploads); {
@@ -320,7 +341,21 @@ func (s *Site) show(i Item, r *http.Request, signed bool) Item {
 		shown["source_url"] = i["upload"]
 	}
 	shown["source_url"] = base + escape(shown["source_url"].(string))
+	if details, ok := shown["media_details"].(map[string]any); ok {
+		shown["media_details"] = withURLs(details, base)
+	}
 	return shown
+}
+
+// withURLs returns details with the whole URLs of sizes.
+func withURLs(details map[string]any, base string) map[string]any {
+	whole := maps.Clone(details)
+	sizes := map[string]any{}
+	for name, size := range details["sizes"].(map[string]any) {
+		sizes[name] = map[string]any{"source_url": base + escape(size.(map[string]any)["source_url"].(string))}
+	}
+	whole["sizes"] = sizes
+	return whole
 }
 
 // escape encodes the segments of a path.
