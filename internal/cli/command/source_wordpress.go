@@ -96,5 +96,5 @@ func (f *Factory) siteAccount(ctx context.Context) (name, secret string, err err
 
 // AddWordPressFlags adds the options of WordPress sites.
 func AddWordPressFlags(f *pflag.FlagSet) {
-	cmdline.Setting(f, "wordpress-folders", "`origin` of the folders of a WordPress library: date (year and month) or post (the post that a file belongs to)")
+	cmdline.Setting(f, "wordpress-folders", "folders of a WordPress library: by year and month of the upload, or by the post that a file belongs to")
 }

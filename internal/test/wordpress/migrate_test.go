@@ -223,7 +223,7 @@ func TestMigration(t *testing.T) {
 	m.run(0, "plan", "--job", "library", "--probe")
 	m.run(0, "migrate", "--job", "library")
 	m.run(0, "verify", "--content", "--job", "library")
-	m.run(0, "urls", "--check", "--job", "library")
+	m.run(0, "urls", "--check", "--all", "--job", "library")
 	m.compare()
 	sync := func(more ...string) {
 		t.Helper()
@@ -246,7 +246,7 @@ func TestMigration(t *testing.T) {
 		}
 		if strings.Contains(change, "rename(") {
 			m.run(0, "sync", "--job", "library") // it moves the asset; the next one reads the new URLs
-			sync("--refresh-metadata", "--max-changes-percent", "100")
+			sync("--refresh-metadata", "--max-changes", "100000", "--max-changes-percent", "100")
 			continue
 		}
 		sync()
