@@ -126,6 +126,13 @@ func (s *Site) Store(upload string, content []byte) {
 	s.store(upload, content)
 }
 
+// Forget deletes a file, and keeps its items.
+func (s *Site) Forget(upload string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.files, upload)
+}
+
 // Remove deletes a file and its items.
 func (s *Site) Remove(upload string) {
 	s.mu.Lock()
