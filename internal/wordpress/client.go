@@ -235,7 +235,7 @@ func (c *Client) once(ctx context.Context, method string, u *url.URL, body []byt
 // Responses are kept as text and decoded one item at a time, so their memory is that of the text.
 var weight = outbound.Weight{Object: 32, Value: 4}
 
-const maxBody = 12 << 20
+const maxBody = 6 << 20
 
 // jsonIn returns the JSON in a body. Plugins print warnings in front of it.
 func jsonIn(body []byte) []byte {
