@@ -93,6 +93,9 @@ func (k *keys) request(ctx context.Context) error {
 	return nil
 }
 
+// hidden are the answers for a type that the account may not see. The password was checked before.
+var hidden = []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}
+
 func (k *keys) requestFrom(ctx context.Context, route string, ids []string) error {
 	query := url.Values{"include": {strings.Join(ids, ",")}, "per_page": {"100"}, "_fields": {"id,slug,type"}}
 	if k.source.client.HasPassword() {
@@ -105,8 +108,8 @@ func (k *keys) requestFrom(ctx context.Context, route string, ids []string) erro
 		Type string `json:"type"`
 	}
 	err := k.source.client.Get(ctx, route, query, &posts)
-	if e, ok := errors.AsType[*api.Error](err); ok && (e.Status() == http.StatusForbidden || e.Status() == http.StatusNotFound || e.Status() == http.StatusBadRequest) {
-		return nil // the account may not see this type
+	if e, ok := errors.AsType[*api.Error](err); ok && slices.Contains(hidden, e.Status()) {
+		return nil
 	}
 	for _, p := range posts {
 		name := strings.ReplaceAll(unescaped(p.Slug), "/", "-")

@@ -32,7 +32,9 @@ func startFront(t testing.TB, root, php string) *Front {
 		r.SetURL(&url.URL{Scheme: "http", Host: php})
 		r.Out.Host = r.In.Host
 	}}
-	server := httptest.NewServer(f)
+	server := httptest.NewUnstartedServer(f)
+	server.Config.SetKeepAlivesEnabled(false) // tests count goroutines
+	server.Start()
 	t.Cleanup(server.Close)
 	f.url = server.URL
 	return f

@@ -261,7 +261,10 @@ func (s *Site) serveAPI(w http.ResponseWriter, r *http.Request, route string) {
 		}
 		s.answer(w, map[string]any{"id": 1, "name": "Jo", "capabilities": map[string]bool{"edit_posts": true, "unfiltered_html": true}})
 	case "/wp/v2/types":
-		s.answer(w, map[string]any{"post": map[string]any{"rest_base": "posts"}, "attachment": map[string]any{"rest_base": "media"}})
+		s.answer(w, map[string]any{"post": map[string]any{"rest_base": "posts"}, "attachment": map[string]any{"rest_base": "media"},
+			"nav_menu_item": map[string]any{"rest_base": "menu-items", "rest_namespace": "wp/v2"}})
+	case "/wp/v2/menu-items":
+		s.refuse(w, http.StatusUnauthorized, "rest_cannot_view", "Sorry, you are not allowed to view menu items.")
 	case "/wp/v2/posts":
 		posts := []any{}
 		for id := range strings.SplitSeq(query.Get("include"), ",") {
