@@ -5,8 +5,10 @@ import (
 	"strings"
 )
 
-// caption matches the shortcode of an image with a caption.
-var caption = regexp.MustCompile(`(?s)\[(?:wp_)?caption(\s[^\]]*)\](.*?)\[/(?:wp_)?caption\]`)
+// caption matches the beginning of the shortcode of an image with a caption.
+var caption = regexp.MustCompile(`\[(?:wp_)?caption(\s[^\]]*)\]`)
+
+var captionEnd = regexp.MustCompile(`\[/(?:wp_)?caption\]`)
 
 var captionID = regexp.MustCompile(`\sid=(?:"attachment_\d+"|'attachment_\d+'|attachment_\d+\b)`)
 
@@ -17,7 +19,8 @@ var otherMedia = regexp.MustCompile(`\[(?:(playlist)(?:\s[^\]]*)?|(vc_single_ima
 func (c *converter) captions(p piece) {
 	html := p.of(c.text)
 	for _, m := range caption.FindAllStringSubmatchIndex(html, -1) {
-		if isEscaped(html, m[0]) || !c.isOfAsset(p, span{p.from + m[4], p.from + m[5]}) {
+		end := captionEnd.FindStringIndex(html[m[1]:])
+		if end == nil || isEscaped(html, m[0]) || !c.isOfAsset(p, span{p.from + m[1], p.from + m[1] + end[0]}) {
 			continue
 		}
 		if id := captionID.FindStringIndex(html[m[2]:m[3]]); id != nil {
