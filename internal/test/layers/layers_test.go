@@ -49,6 +49,7 @@ var allowed = map[string][]string{
 	"sources/memory":               {"sources"},
 	"sources/s3":                   {"sources", "internal/redact", "internal/retry", "sources/remote"},
 	"sources/ckfinder":             {"sources", "internal/outbound", "internal/retry", "sources/remote"},
+	"internal/wordpress/posts":     {"internal/event", "internal/hint", "internal/rewrite", "internal/ui", "internal/wordpress", "internal/wordpress/blocks"},
 	"internal/wordpress":           {"internal/outbound", "internal/redact", "internal/retry", "sources/remote"},
 	"sources/wordpress":            {"sources", "sources/keyindex", "sources/remote", "internal/outbound", "internal/retry", "internal/wordpress"},
 	"sources/sourcetest":           {"sources", "sources/memory"},

@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -63,14 +64,17 @@ func HasGallery(text string) bool { return gallery.MatchString(text) }
 
 // ExpandGalleries replaces each gallery shortcode by the HTML that WordPress makes of it, which the
 // rendered text contains. The HTML has URLs instead of IDs. All shortcodes of a text are replaced, or
-// none, because WordPress numbers them. They stay if the result could look different, and if a file
-// has no asset, by its old or new URL.
+// none, because WordPress numbers them. They stay if the result could look different, and if only some
+// files have an asset, by an old or new URL.
 func ExpandGalleries(text, rendered string, isAsset func(url string) bool) (expanded string, left []Left) {
 	codes := shortcodes(text)
 	if len(codes) == 0 {
 		return text, nil
 	}
 	made := madeGalleries(rendered)
+	if len(made) == len(codes) && !slices.ContainsFunc(made, func(m string) bool { return hasAsset(m, isAsset) }) {
+		return text, nil
+	}
 	doc := parse(text)
 	var edits []edit
 	for n, code := range codes {
@@ -172,14 +176,20 @@ func madeGalleries(rendered string) (all []string) {
 
 // hasOnlyAssets reports whether HTML has images, all of them assets.
 func hasOnlyAssets(made string, isAsset func(url string) bool) bool {
-	found := false
+	urls := imageURLs(made)
+	return len(urls) > 0 && !slices.ContainsFunc(urls, func(url string) bool { return !isAsset(url) })
+}
+
+// hasAsset reports whether HTML has an image that is an asset.
+func hasAsset(made string, isAsset func(url string) bool) bool {
+	return slices.ContainsFunc(imageURLs(made), isAsset)
+}
+
+func imageURLs(made string) (urls []string) {
 	for _, t := range tagsOf(made, span{0, len(made)}) {
-		if t.name != "img" {
-			continue
-		}
-		if found = true; !isAsset(t.value(made, "src")) {
-			return false
+		if t.name == "img" {
+			urls = append(urls, t.value(made, "src"))
 		}
 	}
-	return found
+	return urls
 }
