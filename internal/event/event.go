@@ -341,6 +341,19 @@ type UnmatchedURL struct {
 	Times int64  `json:"times"`
 }
 
+// A KeptReference is a "kept_reference" event: a post that refers to media by ID, which stays.
+type KeptReference struct {
+	File   string `json:"file"`
+	Name   string `json:"name"` // of the block or shortcode
+	Reason string `json:"reason"`
+}
+
+// An Unreached is an "unreached" event: a post with content that the API of its site does not reach.
+type Unreached struct {
+	File   string `json:"file"`
+	Reason string `json:"reason"`
+}
+
 // An Unused is an "unused" event: an asset that no file refers to.
 type Unused struct {
 	Name string `json:"name"` // an old URL

@@ -283,3 +283,33 @@ func (s *Session) widths(url string) (widths []blocks.Width, ok bool) {
 // content as it is stored.
 var ErrNoPassword = hint.Usage(errors.New("rewriting a WordPress site needs an application password"),
 	"create an application password in WordPress (Users > Profile > Application Passwords), and set ASSETFERRY_WORDPRESS_USER and ASSETFERRY_WORDPRESS_PASSWORD")
+
+// IsAuth reports whether an error concerns the credentials or the permissions of the account.
+func IsAuth(err error) bool {
+	_, lacks := errors.AsType[*RightError](err)
+	return lacks || wordpress.IsAuth(err)
+}
+
+// UploadsURL returns the beginning of the URLs of all files of a site, or "" if it has none.
+func UploadsURL(ctx context.Context, api API) (string, error) {
+	var media []struct {
+		URL     string          `json:"source_url"`
+		Details json.RawMessage `json:"media_details"` // a list, if a file has none
+	}
+	query := url.Values{"per_page": {"10"}, "_fields": {"source_url,media_details.file"}}
+	if err := api.Get(ctx, "/wp/v2/media", query, &media); err != nil {
+		return "", err
+	}
+	for _, m := range media {
+		var details struct {
+			File string `json:"file"`
+		}
+		if json.Unmarshal(m.Details, &details) != nil || details.File == "" {
+			continue
+		}
+		if begin, ok := strings.CutSuffix(m.URL, details.File); ok && strings.HasSuffix(begin, "/") {
+			return begin, nil
+		}
+	}
+	return "", nil
+}
