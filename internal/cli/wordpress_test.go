@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"fmt"
 	"io/fs"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -24,6 +26,9 @@ import (
 //	wordpress scaled KEY            a smaller copy is served
 //	wordpress password TEXT         revokes the application password, and creates another one
 //	wordpress is BEHAVIOUR          see wordpresstest
+//	wordpress post ID FILE          a post with the content of a file, in which SITE is replaced
+//	wordpress content ID            prints the content of a post
+//	wordpress filtered              the account may not save all HTML
 func cmdWordPress(ts *testscript.TestScript, _ bool, args []string) {
 	b := benchOf(ts)
 	edit := map[string]func(s *wordpresstest.Site, args []string){
@@ -37,6 +42,17 @@ func cmdWordPress(ts *testscript.TestScript, _ bool, args []string) {
 		"again":    func(s *wordpresstest.Site, args []string) { s.Add(args[0], setText("title", "Une autre langue")) },
 		"scaled":   func(s *wordpresstest.Site, args []string) { s.Scale(args[0]) },
 		"password": func(s *wordpresstest.Site, args []string) { s.Replace(args[0]) },
+		"post": func(s *wordpresstest.Site, args []string) {
+			id, err := strconv.Atoi(args[0])
+			ts.Check(err)
+			s.PutPost(id, strings.ReplaceAll(ts.ReadFile(args[1]), "SITE", ts.Getenv("SITE")))
+		},
+		"content": func(s *wordpresstest.Site, args []string) {
+			id, err := strconv.Atoi(args[0])
+			ts.Check(err)
+			fmt.Fprint(ts.Stdout(), s.Post(id))
+		},
+		"filtered": func(s *wordpresstest.Site, _ []string) { s.Filtered = true },
 		"is":       func(s *wordpresstest.Site, args []string) { s.Behave(wordpresstest.Behaviour(args[0])) },
 	}[args[0]]
 	if edit != nil {

@@ -147,6 +147,9 @@ var (
 	galleryStart = regexp.MustCompile(`(?s)(?:<style[^>]*>[^<]*</style>\s*)?<div id=["']gallery-\d+["'] class=["']gallery [^>]*>`)
 	divTag       = regexp.MustCompile(`<(/?)div[\s>]`)
 	lineBreak    = regexp.MustCompile(`\s*[\r\n]\s*`)
+	// White space at the elements of a gallery is not shown, and WordPress would make paragraphs of it.
+	beforeElement = regexp.MustCompile(`\s+(</?(?:div|dl|dt|dd|figure|figcaption)\b)`)
+	afterElement  = regexp.MustCompile(`(</?(?:div|dl|dt|dd|figure|figcaption)\b[^>]*>)\s+`)
 )
 
 // madeGalleries returns the HTML of the galleries in a rendered text, each on one line.
@@ -169,9 +172,15 @@ func madeGalleries(rendered string) (all []string) {
 		if end < 0 || end > len(rendered) {
 			return nil
 		}
-		all = append(all, lineBreak.ReplaceAllString(rendered[m[0]:end], " "))
+		all = append(all, oneLine(rendered[m[0]:end]))
 		rendered = rendered[end:]
 	}
+}
+
+// oneLine returns the HTML of a gallery without line breaks.
+func oneLine(made string) string {
+	made = beforeElement.ReplaceAllString(afterElement.ReplaceAllString(made, "$1"), "$1")
+	return lineBreak.ReplaceAllString(made, " ")
 }
 
 // hasOnlyAssets reports whether HTML has images, all of them assets.

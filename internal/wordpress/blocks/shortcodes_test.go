@@ -9,7 +9,7 @@ import (
 
 const madeOne = "<p>a</p>\n<div id='gallery-1' class='gallery galleryid-3 gallery-columns-3 gallery-size-thumbnail'><figure class='gallery-item'>\n\t\t\t<div class='gallery-icon landscape'>\n\t\t\t\t<a href='https://example.com/?attachment_id=5'><img src=\"" + service + "p1/file\" /></a>\n\t\t\t</div></figure>\n\t\t</div>\n<p>b</p>"
 
-const oneLine = `<div id='gallery-1' class='gallery galleryid-3 gallery-columns-3 gallery-size-thumbnail'><figure class='gallery-item'> <div class='gallery-icon landscape'> <a href='https://example.com/?attachment_id=5'><img src="` + service + `p1/file" /></a> </div></figure> </div>`
+const madeLine = `<div id='gallery-1' class='gallery galleryid-3 gallery-columns-3 gallery-size-thumbnail'><figure class='gallery-item'><div class='gallery-icon landscape'><a href='https://example.com/?attachment_id=5'><img src="` + service + `p1/file" /></a></div></figure></div>`
 
 func TestExpandGalleries(t *testing.T) {
 	const code = `[gallery ids="5"]`
@@ -19,16 +19,16 @@ func TestExpandGalleries(t *testing.T) {
 	}{
 		{name: "no gallery", text: "<p>a</p>", rendered: madeOne, want: "<p>a</p>"},
 		{name: "shown as text", text: "[[gallery]]", rendered: "[gallery]", want: "[[gallery]]"},
-		{name: "classic", text: "a\r\n\r\n" + code + "\r\n\r\nb", rendered: madeOne, want: "a\r\n\r\n" + oneLine + "\r\n\r\nb"},
-		{name: "whole post", text: code, rendered: madeOne, want: oneLine},
+		{name: "classic", text: "a\r\n\r\n" + code + "\r\n\r\nb", rendered: madeOne, want: "a\r\n\r\n" + madeLine + "\r\n\r\nb"},
+		{name: "whole post", text: code, rendered: madeOne, want: madeLine},
 		{name: "within a line", text: "a " + code + "\n\nb", rendered: madeOne, refused: true},
 		{name: "no empty line before", text: "a\n" + code + "\n\nb", rendered: madeOne, refused: true},
 		{
 			name: "block", rendered: madeOne,
 			text: "<!-- wp:shortcode -->\n" + code + "\n<!-- /wp:shortcode -->\n\n<!-- wp:paragraph --><p>b</p><!-- /wp:paragraph -->",
-			want: "<!-- wp:html -->\n" + oneLine + "\n<!-- /wp:html -->\n\n<!-- wp:paragraph --><p>b</p><!-- /wp:paragraph -->",
+			want: "<!-- wp:html -->\n" + madeLine + "\n<!-- /wp:html -->\n\n<!-- wp:paragraph --><p>b</p><!-- /wp:paragraph -->",
 		},
-		{name: "HTML block", text: "<!-- wp:html --><b>" + code + "</b><!-- /wp:html -->", rendered: madeOne, want: "<!-- wp:html --><b>" + oneLine + "</b><!-- /wp:html -->"},
+		{name: "HTML block", text: "<!-- wp:html --><b>" + code + "</b><!-- /wp:html -->", rendered: madeOne, want: "<!-- wp:html --><b>" + madeLine + "</b><!-- /wp:html -->"},
 		{name: "block with other text", text: "<!-- wp:shortcode -->a " + code + "<!-- /wp:shortcode -->", rendered: madeOne, refused: true},
 		{name: "paragraph block", text: "<!-- wp:paragraph --><p>" + code + "</p><!-- /wp:paragraph -->", rendered: madeOne, refused: true},
 		{name: "random order", text: `[gallery ids="5" orderby="rand"]`, rendered: madeOne, refused: true},

@@ -43,6 +43,8 @@ type Site struct {
 	Notice string
 	// Files is the URL of the folder of uploads at another host; "" is at the site.
 	Files string
+	// Filtered means that the account may not save all HTML.
+	Filtered bool
 	// NoValidators means that files have neither an ETag nor a date.
 	NoValidators bool
 
@@ -53,6 +55,7 @@ type Site struct {
 	now      time.Time
 	items    []Item
 	files    map[string]file // by path below the folder of uploads
+	posts    map[int]Item    // with content
 }
 
 type file struct {
@@ -259,13 +262,17 @@ func (s *Site) serveAPI(w http.ResponseWriter, r *http.Request, route string) {
 			s.refuse(w, http.StatusUnauthorized, "rest_not_logged_in", "You are not currently logged in.")
 			return
 		}
-		s.answer(w, map[string]any{"id": 1, "name": "Jo", "capabilities": map[string]bool{"edit_posts": true, "unfiltered_html": true}})
+		s.answer(w, map[string]any{"id": 1, "name": "Jo", "capabilities": map[string]bool{"edit_posts": true, "unfiltered_html": !s.Filtered}})
 	case "/wp/v2/types":
 		s.answer(w, map[string]any{"post": map[string]any{"rest_base": "posts"}, "attachment": map[string]any{"rest_base": "media"},
 			"nav_menu_item": map[string]any{"rest_base": "menu-items", "rest_namespace": "wp/v2"}})
 	case "/wp/v2/menu-items":
 		s.refuse(w, http.StatusUnauthorized, "rest_cannot_view", "Sorry, you are not allowed to view menu items.")
 	case "/wp/v2/posts":
+		if !query.Has("include") {
+			s.listPosts(w, r)
+			return
+		}
 		posts := []any{}
 		for id := range strings.SplitSeq(query.Get("include"), ",") {
 			if n, err := strconv.Atoi(id); err == nil && n < 1000 {
@@ -276,6 +283,10 @@ func (s *Site) serveAPI(w http.ResponseWriter, r *http.Request, route string) {
 	case "/wp/v2/media":
 		s.listMedia(w, r, signed)
 	default:
+		if id, ok := strings.CutPrefix(route, "/wp/v2/posts/"); ok && signed {
+			s.onePost(w, r, id)
+			return
+		}
 		s.refuse(w, http.StatusNotFound, "rest_no_route", "No route was found matching the URL and request method.")
 	}
 }
