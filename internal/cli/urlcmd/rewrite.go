@@ -212,22 +212,20 @@ func openRewriteRedirects(ctx context.Context, f *command.Factory, cmd *cobra.Co
 	if err != nil {
 		return nil, nil, err
 	}
-	rules, err := rewriteRules(ctx, f, job.prefixes, m)
-	if err != nil {
-		return nil, nil, err
+	var rules []*oldurl.Template // a site gives all its URLs, and may have none
+	if site == "" || len(job.prefixes)+len(f.Settings.OldURLs) > 0 {
+		if rules, err = rewriteRules(f, job.prefixes); err != nil {
+			return nil, nil, err
+		}
 	}
 	r, err := rewrite.OpenState(ctx, m, rules)
 	return r, m, err
 }
 
 // rewriteRules returns the templates of old URLs. Unlike urls, rewrite has no default: a
-// key without a prefix cannot be found in a text. Sources that know their URLs need no template.
-func rewriteRules(ctx context.Context, f *command.Factory, prefixes []string, m *redirect.Map) ([]*oldurl.Template, error) {
+// key without a prefix cannot be found in a text.
+func rewriteRules(f *command.Factory, prefixes []string) ([]*oldurl.Template, error) {
 	if len(prefixes) == 0 && len(f.Settings.OldURLs) == 0 {
-		given, err := m.Beginnings(ctx)
-		if err != nil || len(given) > 0 {
-			return nil, err
-		}
 		return nil, exit.Usage(errors.New("the beginning of old URLs is missing"),
 			"add --old-prefix https://old.example.com/files/, old_urls in assetferry.yaml, or --map FILE")
 	}

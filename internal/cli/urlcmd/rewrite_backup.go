@@ -57,8 +57,12 @@ func (w *rewriting) printBackup() {
 // restores the originals, and keeps the replaced files in another backup.
 func restore(ctx context.Context, f *command.Factory, job rewriteJob) error {
 	f.Summary = &event.Summary{Command: "rewrite", Rewritten: &event.Rewritten{Kept: event.Counts{}}}
+	site, isSite, err := posts.SiteOf(job.restore)
+	if err != nil {
+		return err
+	}
 	var folders []string
-	if job.backupDir != "" && job.write {
+	if job.backupDir != "" && job.write && !isSite {
 		folders = rewrite.RestoredFolders(job.restore)
 	}
 	backup, err := newBackup(f, job, folders)
@@ -69,14 +73,10 @@ func restore(ctx context.Context, f *command.Factory, job rewriteJob) error {
 	if w.session = rewrite.NewSession(nil, f.Summary.Rewritten, w); job.write {
 		w.session.Backup = backup
 	}
-	site, isSite, err := posts.SiteOf(job.restore)
-	switch {
-	case err != nil:
-		return err
-	case isSite:
+	if isSite {
 		w.unit = "post"
 		err = restoreSite(ctx, w, site)
-	default:
+	} else {
 		err = w.session.Restore(ctx, job.restore)
 	}
 	if errors.Is(err, rewrite.ErrNoBackup) {

@@ -296,7 +296,7 @@ func UploadsURL(ctx context.Context, api API) (string, error) {
 		URL     string          `json:"source_url"`
 		Details json.RawMessage `json:"media_details"` // a list, if a file has none
 	}
-	query := url.Values{"per_page": {"10"}, "_fields": {"source_url,media_details.file"}}
+	query := url.Values{"per_page": {"10"}, "_fields": {"source_url,media_details"}}
 	if err := api.Get(ctx, "/wp/v2/media", query, &media); err != nil {
 		return "", err
 	}
