@@ -140,9 +140,9 @@ func unreachedText(kind string) string {
 func (w *rewriting) printSite() {
 	c := w.session.Counts
 	for _, text := range [...]struct{ name, one, many string }{
-		{"featured_images", "post has a featured image", "posts have a featured image"},
-		{"site_icon", "site icon", "site icons"},
-		{"site_logo", "site logo", "site logos"},
+		{posts.FeaturedImages, "post has a featured image", "posts have a featured image"},
+		{posts.SiteIcon, "site icon", "site icons"},
+		{posts.SiteLogo, "site logo", "site logos"},
 	} {
 		if n := c.Local[text.name]; n > 0 {
 			w.Out.Printf("Local: %s; WordPress needs these files.", ui.CountedAs(n, text.one, text.many))
@@ -163,7 +163,7 @@ func (w *rewriting) printSite() {
 		for _, p := range w.job.prefixes {
 			args = append([]string{"--old-prefix", p}, args...)
 		}
-		w.Out.Notef("The REST API does not reach this content. On the server, with WP-CLI:\n  wp db export --tables=wp_postmeta,wp_options - > old.sql\n  %s < old.sql | wp db import -",
+		w.Out.Notef("The REST API does not reach this content. On the server, with WP-CLI:\n  wp db export --tables=wp_postmeta,wp_options - > old.sql\n  %s < old.sql > new.sql\n  wp db import new.sql",
 			cmdline.Line("rewrite", args))
 	}
 }

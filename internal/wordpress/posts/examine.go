@@ -38,6 +38,24 @@ const (
 	CustomFields = "custom_fields"
 )
 
+// Unreachable returns the kinds of content that the API does not change: builders and others.
+func Unreachable() (kinds []string) {
+	for _, b := range builders {
+		kinds = append(kinds, b.name)
+	}
+	return append(slices.Compact(kinds), Widgets, CustomFields)
+}
+
+// Kinds of references to media that must stay on the site.
+const (
+	FeaturedImages = "featured_images"
+	SiteIcon       = "site_icon"
+	SiteLogo       = "site_logo"
+)
+
+// LocalKinds returns the kinds of references to media that must stay on the site.
+func LocalKinds() []string { return []string{FeaturedImages, SiteIcon, SiteLogo} }
+
 // examine looks for plugins, widgets and settings that refer to media outside of posts. It skips
 // those that the account may not see.
 func (s *Session) examine(ctx context.Context) error {
@@ -71,7 +89,7 @@ func (s *Session) examine(ctx context.Context) error {
 	if err := s.look(ctx, "/wp/v2/settings", nil, &settings); err != nil {
 		return err
 	}
-	for name, id := range map[string]int{"site_icon": settings.Icon, "site_logo": settings.Logo} {
+	for name, id := range map[string]int{SiteIcon: settings.Icon, SiteLogo: settings.Logo} {
 		if id > 0 {
 			s.Session.Counts.Local[name]++
 		}

@@ -184,7 +184,7 @@ func (s *Session) post(ctx context.Context, p *post) error {
 		return nil
 	}
 	if p.FeaturedMedia > 0 {
-		s.Session.Counts.Local["featured_images"]++
+		s.Session.Counts.Local[FeaturedImages]++
 	}
 	s.Session.Counts.Files++
 	if err := s.examinePost(p); err != nil || p.builder != "" {
