@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"assetferry/internal/cli/command"
 	"assetferry/internal/cli/exit"
@@ -89,19 +90,22 @@ fragments, see assetferry help rewrite.
 			return rewriteFiles(ctx, f, cmd, args, job)
 		}),
 	}
-	flags := c.Flags()
-	flags.BoolVar(&job.write, "write", false, "replace the URLs, and back up each original")
-	flags.StringVar(&job.backupDir, "backup-dir", "", "keep originals below this `folder` (default: under $XDG_STATE_HOME)")
-	flags.BoolVar(&job.backupInside, "accept-backup-inside", false, "override: allow a backup folder inside a PATH")
-	flags.StringVar(&job.restore, "restore", "", "restore the originals from this backup `folder`")
-	flags.StringArrayVar(&job.prefixes, "old-prefix", nil, "`URL` or path that old URLs begin with (repeatable)")
-	flags.StringVar(&job.mapFile, "map", "", "read the redirect map from this `file`: .tsv, .csv or .jsonl from assetferry urls")
-	flags.BoolVar(&job.all, "all", false, "search all files of a folder, not only text files")
-	flags.IntVar(&job.changes, "changes", changesShown, "show this `number` of changes per file; 0 shows all")
-	flags.BoolVar(&job.unused, "unused", false, "list the assets that no file refers to")
+	job.addFlags(c.Flags())
+	return c
+}
+
+func (j *rewriteJob) addFlags(flags *pflag.FlagSet) {
+	flags.BoolVar(&j.write, "write", false, "replace the URLs, and back up each original")
+	flags.StringVar(&j.backupDir, "backup-dir", "", "keep originals below this `folder` (default: under $XDG_STATE_HOME)")
+	flags.BoolVar(&j.backupInside, "accept-backup-inside", false, "override: allow a backup folder inside a PATH")
+	flags.StringVar(&j.restore, "restore", "", "restore the originals from this backup `folder`")
+	flags.StringArrayVar(&j.prefixes, "old-prefix", nil, "`URL` or path that old URLs begin with (repeatable)")
+	flags.StringVar(&j.mapFile, "map", "", "read the redirect map from this `file`: .tsv, .csv or .jsonl from assetferry urls")
+	flags.BoolVar(&j.all, "all", false, "search all files of a folder, not only text files")
+	flags.IntVar(&j.changes, "changes", changesShown, "show this `number` of changes per file; 0 shows all")
+	flags.BoolVar(&j.unused, "unused", false, "list the assets that no file refers to")
 	flags.String("run", "", "use only objects that the run with this `ID` uploaded or adopted")
 	flags.String("source", "", "use only objects from the source with this `name`")
-	return c
 }
 
 // contradiction returns an error for flags that cannot be used together.
@@ -121,6 +125,11 @@ func (j rewriteJob) contradiction(cmd *cobra.Command, args []string, json bool) 
 	case j.changes < 0:
 		return exit.Usage(errors.New("--changes must be at least 0"), "")
 	}
+	return j.excluded(cmd)
+}
+
+// excluded returns an error for flags that --restore or --map excludes.
+func (j rewriteJob) excluded(cmd *cobra.Command) error {
 	if j.restore != "" {
 		for _, name := range []string{"map", "old-prefix", "run", "source", "all", "unused", "changes"} {
 			if cmd.Flags().Changed(name) {
