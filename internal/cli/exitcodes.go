@@ -64,7 +64,7 @@ var codes = map[string]string{
 	"explain":    readCodes,
 	"report":     "0 1 2 3 10 130",
 	"urls":       "0 1 2 4 10 11 130",
-	"rewrite":    "0 1 2 3 10 130",
+	"rewrite":    "0 1 2 3 10 12 130",
 	"assets":     askCodes,
 	"ai":         askCodes,
 	"enrich":     askStateCodes,
@@ -119,7 +119,7 @@ var ownMeanings = map[string]map[int]string{
 	"status":  {exit.CodeItems: "the watched run stopped, or has unfinished items (--watch)"},
 	"report":  {exit.CodeItems: "the list is incomplete"},
 	"urls":    {exit.CodeDifference: "a URL does not lead to its asset (--check)"},
-	"rewrite": {exit.CodeItems: "finished, but some files could not be rewritten"},
+	"rewrite": {exit.CodeItems: "finished, but some files or posts could not be rewritten"},
 
 	"sandbox status":       {exit.CodeNoSuch: "no sandbox is running"},
 	"assets folder delete": {exit.CodeSafetyCheck: "the folder is not empty, or the command is not approved"},

@@ -20,6 +20,8 @@ import (
 	"assetferry/internal/redirect"
 	"assetferry/internal/report"
 	"assetferry/internal/rewrite"
+	"assetferry/internal/wordpress/blocks"
+	"assetferry/internal/wordpress/posts"
 	"assetferry/migrate"
 )
 
@@ -58,6 +60,9 @@ func codeLists(t *testing.T) []codeList {
 		{"kind of redirect", constants(t, "internal/oldurl", "Kind"), 5},
 		{"omitted of urls", omitted, 6},
 		{"kept of rewrite", kept, 5},
+		{"ids_kept of rewrite, reason of kept_reference", []string{blocks.Unbalanced, blocks.Invalid, blocks.Foreign, blocks.Mixed, blocks.Gallery, blocks.ByID}, 6},
+		{"unreached of rewrite, reason of unreached", posts.Unreachable(), 10},
+		{"local_ids of rewrite", posts.LocalKinds(), 3},
 		{"metadata_source", constants(t, "internal/metadata", "Source"), 6},
 		{"findings of audit", constants(t, "internal/enrich", "Finding"), 5},
 		{"reason of selection", constants(t, "internal/enrich", "Reason"), 10},

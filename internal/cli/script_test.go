@@ -31,6 +31,7 @@ import (
 	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/sandbox/tokens"
 	"assetferry/sources/ckfinder/ckfindertest"
+	"assetferry/sources/wordpress/wordpresstest"
 	"assetferry/state"
 	"assetferry/state/ownership"
 
@@ -72,6 +73,7 @@ func TestScripts(t *testing.T) {
 			"service":   cmdService,
 			"bucket":    cmdBucket,
 			"connector": cmdConnector,
+			"wordpress": cmdWordPress,
 			"stored":    cmdStored,
 			"web":       cmdWeb,
 			"addressed": cmdAddressed,
@@ -212,18 +214,20 @@ func (c call) check() error {
 // fieldsOf returns the fields that every line of a type has.
 func fieldsOf(kind string) []string {
 	return map[string][]string{
-		"plan":          {"key", "action", "reason", "category", "folder", "name", "size"},
-		"item":          {"key", "action", "state"},
-		"check":         {"key", "result"},
-		"progress":      {"phase", "items", "bytes", "done"},
-		"error":         {"class", "message", "hint"},
-		"conflict":      {"key", "field", "values"},
-		"asset":         {"id", "name", "size", "category_id", "url"},
-		"redirect":      {"old", "new", "key", "asset_id", "size", "verified"},
-		"change":        {"file", "line", "old", "new"},
-		"unmatched_url": {"url", "file", "line", "times"},
-		"unused":        {"name", "url"},
-		"mapping":       {"key", "folder", "name"},
+		"plan":           {"key", "action", "reason", "category", "folder", "name", "size"},
+		"item":           {"key", "action", "state"},
+		"check":          {"key", "result"},
+		"progress":       {"phase", "items", "bytes", "done"},
+		"error":          {"class", "message", "hint"},
+		"conflict":       {"key", "field", "values"},
+		"asset":          {"id", "name", "size", "category_id", "url"},
+		"redirect":       {"old", "new", "key", "asset_id", "size", "verified"},
+		"change":         {"file", "line", "old", "new"},
+		"unmatched_url":  {"url", "file", "line", "times"},
+		"unused":         {"name", "url"},
+		"kept_reference": {"file", "name", "reason"},
+		"unreached":      {"file", "reason"},
+		"mapping":        {"key", "folder", "name"},
 
 		"model":        {"id", "name", "provider", "allowed", "recommended"},
 		"usage":        {"from", "to", "credits"},
@@ -286,6 +290,7 @@ type bench struct {
 	words     *wordService
 	bucket    *bucket                 // started last
 	connector *ckfindertest.Connector // started last
+	site      *wordpresstest.Site     // started last
 	statePath *state.Store            // opened by the test
 }
 

@@ -20,6 +20,7 @@ import (
 	"assetferry/internal/test/longtest"
 	"assetferry/internal/test/seedtest"
 	"assetferry/sources/ckfinder/ckfindertest"
+	"assetferry/sources/wordpress/wordpresstest"
 )
 
 // Every secret of TestSecrets begins with this mark, so that one search finds them all.
@@ -117,6 +118,19 @@ func (l *leakTest) connector(t *testing.T, around ...func(http.Handler) http.Han
 	}
 	l.source = "ckfinder+" + c.URL
 	return "Cookie: PHPSESSID=" + mark + "-session"
+}
+
+// wordPress makes the source a WordPress site whose password contains the mark, and returns the
+// variable with the user name.
+func (l *leakTest) wordPress(t *testing.T) (user string) {
+	t.Helper()
+	s := &wordpresstest.Site{}
+	s.Replace(mark + " secret word")
+	s.Put("2024/05/a.jpg", []byte("content"), nil)
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	l.source = "wordpress+" + server.URL
+	return "ASSETFERRY_WORDPRESS_USER=" + wordpresstest.User
 }
 
 // workspace makes the source an environment of a service, and returns the service, its key, and the
@@ -336,6 +350,26 @@ func TestSecrets(t *testing.T) {
 				})
 			})
 			l.env = append(start(t).variables(), "ASSETFERRY_SOURCE_HEADERS="+headers+"\nX-Token: "+mark+"-token")
+			return map[string]int{"plan": exit.CodeAuth, "migrate": exit.CodeAuth, "verify": exit.CodeNoSuch, "status": exit.CodeDone}
+		},
+		"password of a WordPress site": func(t *testing.T, l *leakTest) map[string]int {
+			l.env = append(start(t).variables(), l.wordPress(t), "ASSETFERRY_WORDPRESS_PASSWORD="+mark+" secret word")
+			return fine
+		},
+		"password of a WordPress site in a file": func(t *testing.T, l *leakTest) map[string]int {
+			l.env = append(start(t).variables(), l.wordPress(t), "ASSETFERRY_WORDPRESS_PASSWORD_FILE="+l.input(t, "password", mark+" secret word"))
+			return fine
+		},
+		"WordPress site that echoes": func(t *testing.T, l *leakTest) map[string]int {
+			user := l.wordPress(t)
+			echoes := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, password, _ := r.BasicAuth()
+				w.WriteHeader(http.StatusUnauthorized)
+				fmt.Fprintf(w, `{"code":"incorrect_password","message":"not %s, %s or %s"}`, password, strings.ReplaceAll(password, " ", ""), r.Header.Get("Authorization"))
+			}))
+			t.Cleanup(echoes.Close)
+			l.source = "wordpress+" + echoes.URL
+			l.env = append(start(t).variables(), user, "ASSETFERRY_WORDPRESS_PASSWORD="+mark+" secret word")
 			return map[string]int{"plan": exit.CodeAuth, "migrate": exit.CodeAuth, "verify": exit.CodeNoSuch, "status": exit.CodeDone}
 		},
 		"password in the URL of a source": func(t *testing.T, l *leakTest) map[string]int {

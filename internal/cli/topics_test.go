@@ -76,7 +76,7 @@ func allCommands(t *testing.T) (commands []*cobra.Command) {
 }
 
 // topicReader returns a reader with the requirements of topics: a library in ./photos, in the
-// bucket photos and behind a connector, a service in the environment, and the program on the PATH.
+// bucket photos, behind a connector and in a WordPress site, a service in the environment, and the program on the PATH.
 func topicReader(t *testing.T) *reader {
 	t.Helper()
 	if err := shipped(); err != nil {
@@ -94,7 +94,7 @@ func topicReader(t *testing.T) *reader {
 	service := startService(t, sandbox.Options{})
 	r.env = slices.Concat(service.variables(), startWords(t, service, aiservice.Options{}).variables(), b.variables(), []string{
 		"AWS_ACCESS_KEY_ID=reader", "AWS_SECRET_ACCESS_KEY=secret", "HOME=" + r.home, "XDG_STATE_HOME=" + r.home + "/state",
-		"TZ=" + noonZone(), "CONNECTOR=" + startConnector(t, library, "3f8a09c1b2d4").URL, "XDG_DATA_HOME=" + r.home + "/data", "TMPDIR=" + r.home, "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0",
+		"TZ=" + noonZone(), "CONNECTOR=" + startConnector(t, library, "3f8a09c1b2d4").URL, "SITE=" + startWordPress(t, library), "XDG_DATA_HOME=" + r.home + "/data", "TMPDIR=" + r.home, "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0",
 	})
 	return r
 }
@@ -132,7 +132,8 @@ func beforeTopic(name string) []string {
 		"state": {"assetferry migrate ./photos --unsupported skip --limit 5 --state state.db"},
 		"ckbox": {`printf 'destinations:\n  production:\n    url: %s\n    environment: %s\n    access_key_env: ASSETFERRY_ACCESS_KEY\n' "$ASSETFERRY_URL" "$ASSETFERRY_ENVIRONMENT_ID" > assetferry.yaml`,
 			"assetferry migrate ./photos --unsupported skip"},
-		"ckfinder": {`printf 'jobs:\n  cms:\n    source: ckfinder+%s\n' "$CONNECTOR" > assetferry.yaml`},
+		"ckfinder":  {`printf 'jobs:\n  cms:\n    source: ckfinder+%s\n' "$CONNECTOR" > assetferry.yaml`},
+		"wordpress": {`printf 'jobs:\n  site:\n    source: wordpress+%s\n    mapping: {rules: [{use: wordpress}]}\n' "$SITE" > assetferry.yaml`},
 		"rewrite": {"assetferry migrate ./photos --unsupported skip", "mkdir content",
 			`echo '<img src="https://old.example.com/files/2024/harbour/harbour-01.jpg">' | tee content/index.html > blog.sql`},
 		"schedule": {`printf 'unsupported: skip\njobs:\n  daily:\n    source: ./photos\n' > assetferry.yaml`},

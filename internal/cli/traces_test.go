@@ -50,6 +50,7 @@ func hosts() map[string]trace {
 		"source":    {"for an environment or a workspace as a source: the service at ASSETFERRY_SOURCE_URL, or at the URL in assetferry.yaml, and the host that delivers its files", "from.test"},
 		"bucket":    {"for a source or an export in S3: the endpoint of the bucket", "bucket.test"},
 		"connector": {"for a source behind a CKFinder connector: the host in its URL", "connector.test"},
+		"wordpress": {"for a WordPress site: the host in its URL, and the hosts of the files in its media library", "wordpress.test"},
 		"table":     {"for a table: the hosts of the URLs in it", "table.test"},
 		"redirect":  {"the hosts that a redirect of content leads to", "moved.test"},
 		"hook":      {"for notifications: the hosts of the URLs in --notify or --notify-file", "hook.test"},
@@ -136,6 +137,7 @@ func commands() []traced {
 		{args: "assets get -o out/got -- ID", hosts: "service delivery", files: "output"},
 		{args: "plan s3://bucket --unsupported skip" + state, hosts: "service bucket", files: "state"},
 		{args: "plan ckfinder+http://connector.test/ckfinder/connector --unsupported skip" + state, hosts: "service connector", files: "state"},
+		{args: "plan wordpress+http://wordpress.test --unsupported skip" + state, hosts: "service wordpress", files: "state"},
 		{args: "migrate ckbox://" + tracedSource + state, hosts: "service delivery source", files: "state"},
 		{args: "migrate table:table.csv" + state, hosts: "service table redirect", files: "state"},
 		{args: "undo --yes" + state, code: exit.CodeUsage},
@@ -301,7 +303,7 @@ func tracedServices(t *testing.T, dir string) (*recorder, []string) {
 	}
 	proxy := startRecorder(t, map[string]string{
 		"assets.test": at(s.url), "files.test": at(s.url), "ai.test": at(words.url), "tokens.test": at(words.url), "bucket.test": at(bucket.server.URL),
-		"connector.test": at(connector.URL), "table.test": plain.URL, "hook.test": plain.URL, "moved.test": plain.URL, "from.test": at(from.url),
+		"connector.test": at(connector.URL), "wordpress.test": startWordPress(t, filepath.Join(dir, "connector", "Files")), "table.test": plain.URL, "hook.test": plain.URL, "moved.test": plain.URL, "from.test": at(from.url),
 	})
 	env := append(withoutAWS(), "ASSETFERRY_URL=http://assets.test", "ASSETFERRY_ENVIRONMENT_ID="+s.env.ID, "ASSETFERRY_ACCESS_KEY="+string(s.env.AccessKey),
 		"ASSETFERRY_SOURCE_URL=http://from.test", "ASSETFERRY_SOURCE_ACCESS_KEY="+string(from.env.AccessKey),

@@ -88,6 +88,8 @@ type Settings struct {
 	SourceHosts          []string
 	AllowPrivateNetworks bool
 
+	WordPressFolders string // date, post
+
 	CompensateClock bool
 	LeastPrivilege  bool
 	AllowHTTP       bool

@@ -81,7 +81,7 @@ func hook(t *testing.T, text string) notify.Target {
 
 func defaults() Settings {
 	return Settings{
-		Service: "ckbox", User: "assetferry", Progress: "auto", Concurrency: 16, Symlinks: "skip", CategoryBy: "extension",
+		Service: "ckbox", User: "assetferry", Progress: "auto", Concurrency: 16, WordPressFolders: "date", Symlinks: "skip", CategoryBy: "extension",
 		Unsupported: "stop", OnCollision: "rename", OnExisting: "conflict", Duplicates: "keep", Provenance: "auto", Wait: time.Minute, KeepRuns: 400 * 24 * time.Hour,
 		Delete: "never", GracePeriod: 20 * time.Hour, MaxDelete: 500, MaxDeletePercent: 1, MaxChanges: 1000, MaxChangesPercent: 20,
 		DriftShare: 1.0 / 30, OnDestinationChange: "keep", OnReplaceRefused: "fail",
@@ -153,6 +153,7 @@ metrics: metrics/assetferry.prom
 notify: [https://hooks.example.com/x, "failure=https://hooks.example.com/y"]
 notify_file: hooks.txt
 source_name: library
+wordpress_folders: post
 metadata: described/all.csv
 precedence: [exif, table]
 gps: drop
@@ -183,7 +184,7 @@ enrich_private: allow
 		},
 		State: "state.db", Workspace: "42", Service: "box", User: "nightly", Concurrency: 8,
 		Include: []string{"*.jpg", "*.png"}, Exclude: []string{"tmp/**"}, MinAge: 36 * time.Hour,
-		Symlinks: "follow", CategoryBy: "folder", Category: "Photos", Unsupported: "skip", OnCollision: "keep",
+		WordPressFolders: "post", Symlinks: "follow", CategoryBy: "folder", Category: "Photos", Unsupported: "skip", OnCollision: "keep",
 		OnExisting: "adopt", Duplicates: "keep", CompensateClock: true, LeastPrivilege: true, CAFile: "ca.pem", ServiceProfile: "other.yaml", Progress: "plain",
 		LogFile: "/var/log/assetferry.log", SourceName: "library", Metadata: "described/all.csv",
 		Provenance: "always", Wait: 2 * time.Hour, KeepRuns: 400 * 24 * time.Hour, MaxDuration: 6 * time.Hour, Until: &TimeOfDay{6, 30},

@@ -19,11 +19,16 @@ func (s *Settings) CredentialFiles(d Destination) ([]CredentialFile, error) {
 	if err != nil {
 		return nil, err
 	}
+	_, password, err := s.WordPress()
+	if err != nil {
+		return nil, err
+	}
 	var all []CredentialFile
 	if s.origin["to"] != FromFlag || d.Name == "" {
 		all = append(all, CredentialFile{"access_key", d.AccessKey.variable, d.AccessKey.file, accessKey + "_FILE"})
 	}
 	all = append(all, CredentialFile{"source_headers", headers.variable, headers.file, sourceHeaders + "_FILE"})
+	all = append(all, CredentialFile{"wordpress_password", password.variable, password.file, wordPressPassword + "_FILE"})
 	if s.origin["notify"] >= FromEnvironment && s.NotifyFile == "" {
 		all = append(all, CredentialFile{"notify", "ASSETFERRY_NOTIFY", "", "ASSETFERRY_NOTIFY_FILE"})
 	}

@@ -24,8 +24,9 @@ func TestCredentialFiles(t *testing.T) {
 		"named by a flag":        {map[string]string{"to": "held"}, nil, nil},
 		"a URL": {map[string]string{"to": "https://x.example.com"}, map[string]string{"ASSETFERRY_ENVIRONMENT_ID": "e", "ASSETFERRY_ACCESS_KEY": "k"},
 			[]CredentialFile{{"access_key", "ASSETFERRY_ACCESS_KEY", "", "ASSETFERRY_ACCESS_KEY_FILE"}}},
-		"all of them": {nil, map[string]string{"PROD_KEY": "k", "ASSETFERRY_SOURCE_HEADERS": "Cookie: a=b", "ASSETFERRY_NOTIFY": "https://hooks.example.com/x"},
+		"all of them": {nil, map[string]string{"PROD_KEY": "k", "ASSETFERRY_SOURCE_HEADERS": "Cookie: a=b", "ASSETFERRY_WORDPRESS_USER": "jo", "ASSETFERRY_WORDPRESS_PASSWORD": "geheim", "ASSETFERRY_NOTIFY": "https://hooks.example.com/x"},
 			[]CredentialFile{{"access_key", "PROD_KEY", "", "ASSETFERRY_ACCESS_KEY_FILE"}, {"source_headers", "ASSETFERRY_SOURCE_HEADERS", "", "ASSETFERRY_SOURCE_HEADERS_FILE"},
+				{"wordpress_password", "ASSETFERRY_WORDPRESS_PASSWORD", "", "ASSETFERRY_WORDPRESS_PASSWORD_FILE"},
 				{"notify", "ASSETFERRY_NOTIFY", "", "ASSETFERRY_NOTIFY_FILE"}}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -219,6 +219,32 @@ func (s *Settings) SourceHeaders() (Reference, error) {
 	return r, err
 }
 
+// The variables with the account of a WordPress site and its application password. They also exist
+// with _FILE and _COMMAND at the end.
+const (
+	wordPressUser     = "ASSETFERRY_WORDPRESS_USER"
+	wordPressPassword = "ASSETFERRY_WORDPRESS_PASSWORD"
+)
+
+// WordPress returns the places of the user name and the application password for a WordPress site;
+// zero if there are none.
+func (s *Settings) WordPress() (user, password Reference, err error) {
+	if user, err = s.reference(wordPressUser); err != nil {
+		return user, password, err
+	}
+	if password, err = s.reference(wordPressPassword); err != nil {
+		return user, password, err
+	}
+	if user.IsZero() != password.IsZero() {
+		is, missing := user.Origin, wordPressPassword
+		if user.IsZero() {
+			is, missing = password.Origin, wordPressUser
+		}
+		return user, password, &UsageError{Msg: fmt.Sprintf("%s is set, but %s is not", is, missing), Hint: "set both of them, or none to read what is public"}
+	}
+	return user, password, nil
+}
+
 // destinationSet returns the credentials of a destination in the file.
 func (s *Settings) destinationSet(name string, n Named) set {
 	place := fmt.Sprintf("destination %q", name)

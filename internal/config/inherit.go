@@ -36,6 +36,12 @@ func (s *Settings) Inherit(d Destination) (Inheritance, error) {
 		return Inheritance{}, err
 	}
 	h.reference(headers, sourceHeaders, true)
+	name, password, err := s.WordPress()
+	if err != nil {
+		return Inheritance{}, err
+	}
+	h.reference(name, wordPressUser, false)
+	h.reference(password, wordPressPassword, true)
 	h.token(d)
 	h.read(s.File)
 	h.read(d.CAFile)

@@ -59,6 +59,15 @@ func TestInherit(t *testing.T) {
 				Read:      []string{"ca.pem", "session.txt", DefaultFile}, Written: []string{"state/journal.db"}, Helper: true,
 			},
 		},
+		"the account of a WordPress site": {
+			flags:     map[string][]string{"to": {"asked"}},
+			variables: map[string]string{"ASSETFERRY_WORDPRESS_USER": "jo", "ASSETFERRY_WORDPRESS_PASSWORD": "geheim"},
+			want: Inheritance{
+				Switches:  []string{"--to=asked"},
+				Variables: []Variable{{Name: "ASSETFERRY_WORDPRESS_USER", Value: "jo"}, {Name: "ASSETFERRY_WORDPRESS_PASSWORD", Secret: true}},
+				Read:      []string{"ca.pem", DefaultFile}, Written: []string{"state/journal.db"}, Helper: true,
+			},
+		},
 		"programs that the environment names": {
 			flags:     map[string][]string{"to": {"https://x.example.com"}},
 			variables: map[string]string{"ASSETFERRY_ENVIRONMENT_ID_COMMAND": "which one", "ASSETFERRY_TOKEN_COMMAND": "sign --with geheim"},

@@ -52,6 +52,7 @@ func (s *Settings) table() []row {
 		{key: "table_root", example: "exported", set: text(&s.TableRoot), path: true},
 		{key: "table_check", set: yesNo(&s.TableCheck), yesNo: true},
 		{key: "source_host", example: "dam.example.com", set: list(&s.SourceHosts), list: true},
+		choice("wordpress_folders", &s.WordPressFolders, "date", "post"),
 		{key: "allow_private_networks", set: yesNo(&s.AllowPrivateNetworks), yesNo: true},
 		{key: "concurrency", initial: "16", set: number(&s.Concurrency, 1, 256)},
 		{key: "include", example: "*.jpg", set: list(&s.Include), list: true},

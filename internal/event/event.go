@@ -244,6 +244,13 @@ type Rewritten struct {
 	Unused    int64  `json:"unused"`           // assets
 	Kept      Counts `json:"kept"`             // old URLs that stay, by reason
 	Backup    string `json:"backup,omitempty"` // the folder of the originals; empty if there are none
+
+	// Only for WordPress sites, whose posts are the files.
+	IDs       int64  `json:"ids,omitempty"`       // removed references to media by ID
+	Widths    int64  `json:"widths,omitempty"`    // images with the widths of their asset
+	IDsKept   Counts `json:"ids_kept,omitempty"`  // references by ID that stay, by reason
+	Unreached Counts `json:"unreached,omitempty"` // posts and widgets that the API cannot change, by reason
+	Local     Counts `json:"local_ids,omitempty"` // references to media that must stay on the site, by kind
 }
 
 // An Error is an "error" event: the reason why the command failed.
@@ -332,6 +339,19 @@ type UnmatchedURL struct {
 	File  string `json:"file"` // first location
 	Line  int64  `json:"line"`
 	Times int64  `json:"times"`
+}
+
+// A KeptReference is a "kept_reference" event: a post that refers to media by ID, which stays.
+type KeptReference struct {
+	File   string `json:"file"`
+	Name   string `json:"name"` // of the block or shortcode
+	Reason string `json:"reason"`
+}
+
+// An Unreached is an "unreached" event: a post with content that the API of its site does not reach.
+type Unreached struct {
+	File   string `json:"file"`
+	Reason string `json:"reason"`
 }
 
 // An Unused is an "unused" event: an asset that no file refers to.

@@ -54,7 +54,7 @@ func TestTemplates(t *testing.T) {
 			Object{Key: "2024/05/quay.jpg", Found: metadata.Found{metadata.FromStorage: fields(
 				"id", "9", "source_url", "https://example.com/wp-content/uploads/2024/05/quay.jpg", "mime_type", "image/jpeg", "alt_text", "A quay", "title.raw", "Quay", "title.rendered", "Quay",
 				"caption.raw", "At dawn", "caption.rendered", "<p>At dawn</p>", "description.raw", "", "media_details.width", "100", "media_details.filesize", "12",
-				"media_details.image_meta.credit", "Ida", "date", "2024-05-06T07:08:09", "_links.self.href", "x")},
+				"media_details.image_meta.credit", "Ida", "author", "1", "date", "2024-05-06T07:08:09", "_links.self.href", "x")},
 			},
 			metadata.Metadata{Description: "A quay", Attributes: map[string]string{
 				"title": "Quay", "caption": "At dawn", "credit": "Ida", "uploaded": "2024-05-06T07:08:09"}},
@@ -112,5 +112,16 @@ func TestTemplatesAreRight(t *testing.T) {
 		if err != nil || name != "export" && !strings.Contains(string(data), "# https://") {
 			t.Errorf("%s does not say where its columns are documented, %v", name, err)
 		}
+	}
+}
+
+// TestWordPressKeepsAltTexts verifies that an image with a description and an alt text keeps both.
+func TestWordPressKeepsAltTexts(t *testing.T) {
+	o := Object{Key: "2024/05/quay.jpg", Found: metadata.Found{metadata.FromStorage: fields("description", "A quay at dawn", "alt", "A quay", "author", "Jo")}}
+	m := mustMap(t, "rules: [{use: wordpress}]", Options{})
+	said, notes, err := m.Describe(o)
+	want := metadata.Metadata{Description: "A quay at dawn", Attributes: map[string]string{"alt": "A quay", "author": "Jo"}}
+	if d := cmp.Diff(want, said); d != "" || err != nil || len(notes) > 0 {
+		t.Error(err, notes, d)
 	}
 }

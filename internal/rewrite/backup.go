@@ -149,6 +149,39 @@ func (b *Backup) keep(path string) (original string, err error) {
 	return original, syncDir(filepath.Dir(original))
 }
 
+// Save stores content that is not a file, by a name without folders, durably. The content is complete
+// or missing.
+func (b *Backup) Save(name string, content []byte) (original string, err error) {
+	original = filepath.Join(b.dir, name)
+	if err := makeDirs(b.dir); err != nil {
+		return "", fmt.Errorf("keep the original: %w", err)
+	}
+	if _, err := os.Lstat(original); err == nil { // never replace an earlier original
+		return "", fmt.Errorf("keep the original: %w", &fs.PathError{Op: "create", Path: original, Err: fs.ErrExist})
+	}
+	draft := draftOf(original)
+	err = writeSynced(draft, content)
+	if err == nil {
+		err = os.Rename(draft, original)
+	}
+	if err != nil {
+		if rerr := os.Remove(draft); !errors.Is(rerr, fs.ErrNotExist) {
+			err = errors.Join(err, rerr)
+		}
+		return "", fmt.Errorf("keep the original: %w", err)
+	}
+	return original, syncDir(b.dir)
+}
+
+func writeSynced(path string, content []byte) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
 func linkOrCopy(path, original string) error {
 	if _, err := os.Lstat(original); err == nil { // never replace an earlier original
 		return &fs.PathError{Op: "link", Path: original, Err: fs.ErrExist}

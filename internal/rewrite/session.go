@@ -76,7 +76,7 @@ func (s *Session) Stream(ctx context.Context, stdin io.Reader, stdout io.Writer)
 		return fmt.Errorf("stdin: %w", err)
 	}
 	to := bufio.NewWriterSize(stdout, bufferSize)
-	if _, err := s.text(ctx, "-", from, to); err != nil {
+	if _, err := s.Text(ctx, "-", from, to); err != nil {
 		return err
 	}
 	return to.Flush()
@@ -132,7 +132,7 @@ func (s *Session) file(ctx context.Context, path string) error {
 		if err != nil {
 			return err
 		}
-		changes, err := s.text(ctx, path, f, nil)
+		changes, err := s.Text(ctx, path, f, nil)
 		if changes {
 			s.Counts.Changed++
 		}
@@ -140,7 +140,7 @@ func (s *Session) file(ctx context.Context, path string) error {
 	}
 	original, err := Replace(path, s.Backup, func(from io.Reader, to io.Writer) (bool, error) {
 		w := bufio.NewWriterSize(to, bufferSize)
-		changes, err := s.text(ctx, path, from, w)
+		changes, err := s.Text(ctx, path, from, w)
 		if err != nil {
 			return changes, err
 		}
@@ -154,8 +154,8 @@ func (s *Session) file(ctx context.Context, path string) error {
 	return err
 }
 
-// text rewrites a text. In a dry run it shows the changes.
-func (s *Session) text(ctx context.Context, name string, from io.Reader, to io.Writer) (changes bool, err error) {
+// Text rewrites a text and counts the results. Without a writer it shows the changes.
+func (s *Session) Text(ctx context.Context, name string, from io.Reader, to io.Writer) (changes bool, err error) {
 	t := &textSink{Session: s, name: name, to: to}
 	if to == nil && s.Excerpts {
 		t.excerpts = NewExcerpts(func(h Hunk) error { return s.Watch.Hunk(name, h) })

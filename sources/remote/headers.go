@@ -5,6 +5,7 @@ package remote
 
 import (
 	"cmp"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -58,6 +59,16 @@ func ParseHeaders(text string) (Headers, error) {
 		return Headers{}, errors.New("there are no headers")
 	}
 	return Headers{&header}, nil
+}
+
+// WithBasicAuth returns headers with a user and a password, which replace any other authorization.
+func (h Headers) WithBasicAuth(user, password string) Headers {
+	header := h.all().Clone()
+	if header == nil {
+		header = http.Header{}
+	}
+	header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+password)))
+	return Headers{&header}
 }
 
 // isToken reports whether a text may be the name of a header (RFC 9110, section 5.6.2).

@@ -57,3 +57,17 @@ func TestHeadersAreNotPrinted(t *testing.T) {
 		}
 	}
 }
+
+func TestWithBasicAuth(t *testing.T) {
+	before, err := ParseHeaders("X-A: b\nAuthorization: Bearer other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := before.WithBasicAuth("jo", "hush hush")
+	if got := h.all(); got.Get("X-A") != "b" || len(got["Authorization"]) != 1 || got.Get("Authorization") != "Basic am86aHVzaCBodXNo" {
+		t.Errorf("headers are %v", got)
+	}
+	if before.all().Get("Authorization") != "Bearer other" || (Headers{}).WithBasicAuth("jo", "x").IsZero() {
+		t.Error("the headers before changed, or there are none")
+	}
+}

@@ -63,6 +63,7 @@ type Factory struct {
 	embedded sandboxAt      // URL of the embedded sandbox, once it runs
 	read     *Destination   // the workspace that is the source, if it is one
 	headers  remote.Headers // for the source, once they are known
+	account  siteAccount    // for a WordPress site, once it is known
 
 	Redactor *redact.Redactor // of all secrets that this process has
 

@@ -14,6 +14,7 @@ import (
 	"assetferry/internal/config"
 	"assetferry/internal/export"
 	"assetferry/internal/sandbox/datadir"
+	"assetferry/internal/wordpress"
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/sources/ckbox"
@@ -24,7 +25,7 @@ import (
 )
 
 // KindsOfSources is the hint for a missing or a wrong source.
-const KindsOfSources = "a source is a directory, such as ./photos, a bucket, such as s3://bucket/prefix, a CKFinder connector, such as ckfinder+https://www.example.com/ckfinder/connector, another environment of the service, such as ckbox://production, or an export of another asset manager, such as table:export.csv"
+const KindsOfSources = "a source is a directory, such as ./photos, a bucket, such as s3://bucket/prefix, a CKFinder connector, such as ckfinder+https://www.example.com/ckfinder/connector, a WordPress site, such as wordpress+https://www.example.com, another environment of the service, such as ckbox://production, or an export of another asset manager, such as table:export.csv"
 
 // A kind of source is known by the prefix of its URL. A directory has none.
 type kind struct {
@@ -41,6 +42,7 @@ func kinds() []kind {
 		{[]string{s3.Scheme + "://"}, bucketName, bucketHint, (*Factory).openBucket},
 		{[]string{ckbox.Scheme + "://"}, nameOfNoWorkspace, workspaceHint, (*Factory).openWorkspace},
 		{[]string{ckfinder.Schemes[0] + "://", ckfinder.Schemes[1] + "://"}, connectorName, connectorHint, (*Factory).openConnector},
+		{[]string{wordpress.Schemes[0] + "://", wordpress.Schemes[1] + "://"}, siteName, siteHint, (*Factory).openSite},
 		{[]string{table.Scheme + ":"}, TableName, tableHint, (*Factory).openTable},
 	}
 }
@@ -172,6 +174,11 @@ func AddS3Flags(f *pflag.FlagSet) {
 	f.Bool("s3-anonymous", false, "read a public bucket without credentials")
 	f.Bool("s3-requester-pays", false, "pay for requests to a requester-pays bucket")
 	f.Bool("s3-tags", false, "also store object tags in the state database: one more request per upload")
+}
+
+// HasCompleteMetadata reports whether a source has [sources.Traits.Complete], by its URL alone.
+func HasCompleteMetadata(source string) bool {
+	return strings.HasPrefix(source, ckbox.Scheme+"://") || strings.HasPrefix(source, wordpress.Schemes[0]+"://") || strings.HasPrefix(source, wordpress.Schemes[1]+"://")
 }
 
 // Recognise returns a source as an export, if it is one.

@@ -15,6 +15,7 @@ import (
 	"assetferry/internal/hint"
 	"assetferry/internal/ratelimit"
 	"assetferry/internal/sandbox/datadir"
+	"assetferry/internal/wordpress"
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/state"
@@ -128,6 +129,8 @@ func failureOf(err error) Failure {
 		f.Hint = OrHint(f.Hint, "the proposals so far are kept; to continue, run the same command again with a higher --max-credits")
 	case isAIAuth(err):
 		f.Code, f.Hint = CodeAuth, OrHint(f.Hint, "check the credentials of the AI content service (see assetferry help enrich)")
+	case wordpress.IsAuth(err):
+		f.Code = CodeAuth
 	case errors.Is(err, enrich.ErrNoAudit):
 		f.Hint = "run the audit first:\n  assetferry enrich audit"
 	case assets.IsAuth(err), sources.IsAuth(err):

@@ -119,7 +119,7 @@ func complete(ctx context.Context, f *command.Factory, rules *migrate.Rules, sou
 	if err != nil {
 		return nil, err
 	}
-	trusts(f, source)
+	IgnoreEmbedded(f, source.Traits().Complete)
 	f.FollowsCategories(rules, source)
 	rules.Mapping, rules.Places = mappingChecksums(f)
 	return source, nil

@@ -29,7 +29,7 @@ func explainMapping(ctx context.Context, f *command.Factory, cmd *cobra.Command,
 	if from, err = command.Recognise(ctx, from); err != nil {
 		return err
 	}
-	trusts(f, from)
+	IgnoreEmbedded(f, from.Traits().Complete)
 	deps := migrate.Deps{Source: from, Mapping: f.Settings.NewMapping(), Log: f.Out.Log()}
 	table, err := openMetadata(f)
 	if err != nil {

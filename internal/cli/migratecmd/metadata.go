@@ -21,7 +21,6 @@ import (
 	"assetferry/internal/metadata"
 	"assetferry/internal/oldurl"
 	"assetferry/internal/ui"
-	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -77,10 +76,10 @@ func openMetadata(f *command.Factory) (*metadata.Table, error) {
 	return t, nil
 }
 
-// trusts ignores embedded metadata if the source has the complete metadata, unless settings say
-// otherwise: metadata that people or rules removed would be found again in the content.
-func trusts(f *command.Factory, s sources.Source) {
-	if s.Traits().Complete && f.Settings.SourceOf("precedence") == config.FromDefault && f.Settings.SourceOf("ignore_metadata") == config.FromDefault {
+// IgnoreEmbedded ignores embedded metadata if the source has the complete metadata, unless settings
+// say otherwise: metadata that people or rules removed would be found again in the content.
+func IgnoreEmbedded(f *command.Factory, complete bool) {
+	if complete && f.Settings.SourceOf("precedence") == config.FromDefault && f.Settings.SourceOf("ignore_metadata") == config.FromDefault {
 		f.Settings.Ignored = []metadata.Source{metadata.FromXMP, metadata.FromIPTC, metadata.FromEXIF}
 	}
 }

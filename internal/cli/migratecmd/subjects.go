@@ -135,6 +135,8 @@ func reachingLines(f *command.Factory, url string) (lines []string) {
 		if len(c.TableColumns) > 0 {
 			lines = append(lines, fmt.Sprintf("table_columns: %q", c.TableColumns))
 		}
+	case strings.HasPrefix(url, "wordpress+"):
+		lines = append(lines, "wordpress_folders: "+c.WordPressFolders)
 	}
 	return lines
 }

@@ -171,6 +171,7 @@ func compareRules(f *command.Factory, cmd *cobra.Command, source string, last st
 	if err != nil {
 		return err
 	}
+	migratecmd.IgnoreEmbedded(f, command.HasCompleteMetadata(source))
 	now, err := migratecmd.PlanRules(f, cmd)
 	if err != nil {
 		return err

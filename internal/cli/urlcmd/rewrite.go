@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"assetferry/internal/cli/command"
 	"assetferry/internal/cli/exit"
@@ -18,6 +19,7 @@ import (
 	"assetferry/internal/redirect"
 	"assetferry/internal/rewrite"
 	"assetferry/internal/ui"
+	"assetferry/state"
 )
 
 // A rewriteJob holds the flags of rewrite.
@@ -53,6 +55,11 @@ If PATH is -, rewrite reads stdin and writes to stdout:
 
   mysqldump old | assetferry rewrite --old-prefix http://a.org/f/ - | mysql new
 
+If PATH is the URL of a WordPress site, rewrite changes the posts and pages of
+the site through its REST API:
+
+  assetferry rewrite wordpress+https://www.example.com
+
 At the end, rewrite lists old URLs without a match. It also counts assets that
 no file refers to, and --unused lists these assets. For file types, queries and
 fragments, see assetferry help rewrite.
@@ -77,22 +84,28 @@ fragments, see assetferry help rewrite.
 			if job.restore != "" {
 				return restore(ctx, f, job)
 			}
+			if isSite(args[0]) {
+				return rewriteSite(ctx, f, cmd, args[0], job)
+			}
 			return rewriteFiles(ctx, f, cmd, args, job)
 		}),
 	}
-	flags := c.Flags()
-	flags.BoolVar(&job.write, "write", false, "replace the URLs, and back up each original")
-	flags.StringVar(&job.backupDir, "backup-dir", "", "keep originals below this `folder` (default: under $XDG_STATE_HOME)")
-	flags.BoolVar(&job.backupInside, "accept-backup-inside", false, "override: allow a backup folder inside a PATH")
-	flags.StringVar(&job.restore, "restore", "", "restore the originals from this backup `folder`")
-	flags.StringArrayVar(&job.prefixes, "old-prefix", nil, "`URL` or path that old URLs begin with (repeatable)")
-	flags.StringVar(&job.mapFile, "map", "", "read the redirect map from this `file`: .tsv, .csv or .jsonl from assetferry urls")
-	flags.BoolVar(&job.all, "all", false, "search all files of a folder, not only text files")
-	flags.IntVar(&job.changes, "changes", changesShown, "show this `number` of changes per file; 0 shows all")
-	flags.BoolVar(&job.unused, "unused", false, "list the assets that no file refers to")
+	job.addFlags(c.Flags())
+	return c
+}
+
+func (j *rewriteJob) addFlags(flags *pflag.FlagSet) {
+	flags.BoolVar(&j.write, "write", false, "replace the URLs, and back up each original")
+	flags.StringVar(&j.backupDir, "backup-dir", "", "keep originals below this `folder` (default: under $XDG_STATE_HOME)")
+	flags.BoolVar(&j.backupInside, "accept-backup-inside", false, "override: allow a backup folder inside a PATH")
+	flags.StringVar(&j.restore, "restore", "", "restore the originals from this backup `folder`")
+	flags.StringArrayVar(&j.prefixes, "old-prefix", nil, "`URL` or path that old URLs begin with (repeatable)")
+	flags.StringVar(&j.mapFile, "map", "", "read the redirect map from this `file`: .tsv, .csv or .jsonl from assetferry urls")
+	flags.BoolVar(&j.all, "all", false, "search all files of a folder, not only text files")
+	flags.IntVar(&j.changes, "changes", changesShown, "show this `number` of changes per file; 0 shows all")
+	flags.BoolVar(&j.unused, "unused", false, "list the assets that no file refers to")
 	flags.String("run", "", "use only objects that the run with this `ID` uploaded or adopted")
 	flags.String("source", "", "use only objects from the source with this `name`")
-	return c
 }
 
 // contradiction returns an error for flags that cannot be used together.
@@ -107,9 +120,16 @@ func (j rewriteJob) contradiction(cmd *cobra.Command, args []string, json bool) 
 		return exit.Usage(errors.New("--write is for files: text from stdin goes to stdout"), "remove --write")
 	case stdin && (json || j.unused):
 		return exit.Usage(errors.New("--json and --unused cannot be used with stdin: stdout is the rewritten text"), "rewrite a file instead")
+	case slices.ContainsFunc(args, isSite) && (len(args) > 1 || j.all):
+		return exit.Usage(errors.New("a WordPress site cannot be combined with other paths or with --all"), "rewrite the files with a second command")
 	case j.changes < 0:
 		return exit.Usage(errors.New("--changes must be at least 0"), "")
 	}
+	return j.excluded(cmd)
+}
+
+// excluded returns an error for flags that --restore or --map excludes.
+func (j rewriteJob) excluded(cmd *cobra.Command) error {
 	if j.restore != "" {
 		for _, name := range []string{"map", "old-prefix", "run", "source", "all", "unused", "changes"} {
 			if cmd.Flags().Changed(name) {
@@ -135,18 +155,15 @@ func rewriteFiles(ctx context.Context, f *command.Factory, cmd *cobra.Command, a
 	f.Summary = &event.Summary{Command: "rewrite", Rewritten: &event.Rewritten{Kept: event.Counts{}}}
 	// Most of the memory is the index of the map, which has no pointers: collecting garbage is cheap.
 	defer debug.SetGCPercent(debug.SetGCPercent(garbagePercent))
-	redirects, err := openRewriteRedirects(ctx, f, cmd, job)
+	redirects, _, err := openRewriteRedirects(ctx, f, cmd, job, "")
 	if err != nil {
 		return err
 	}
 	f.CloseLater(redirects.Close)
-	r, err := rewrite.New(redirects, redirects.Old(), slices.Concat(redirects.Assets().Current(), redirects.Others()))
+	w, err := newRewriting(f, job, redirects)
 	if err != nil {
-		return exit.Usage(err, "split the redirect map, and rewrite the files once for each part, with --map FILE. To write the map:\n  assetferry urls --output urls.tsv")
+		return err
 	}
-	w := &rewriting{Factory: f, job: job}
-	w.session = rewrite.NewSession(r, f.Summary.Rewritten, w)
-	w.session.All, w.session.Excerpts, w.session.Shown = job.all, !f.Out.JSON(), job.changes
 	if job.write {
 		if w.session.Backup, err = newBackup(f, job, rewrite.WrittenFolders(args, job.backupDir != "")); err != nil {
 			return err
@@ -169,28 +186,49 @@ func rewriteFiles(ctx context.Context, f *command.Factory, cmd *cobra.Command, a
 	return nil
 }
 
-// openRewriteRedirects opens the redirects from --map or from the state database.
-func openRewriteRedirects(ctx context.Context, f *command.Factory, cmd *cobra.Command, job rewriteJob) (rewrite.Redirects, error) {
-	if job.mapFile != "" {
-		return rewrite.OpenMapFile(job.mapFile)
-	}
-	rules, err := rewriteRules(f, job.prefixes)
+// newRewriting returns a dry run with redirects.
+func newRewriting(f *command.Factory, job rewriteJob, redirects rewrite.Redirects) (*rewriting, error) {
+	r, err := rewrite.New(redirects, redirects.Old(), slices.Concat(redirects.Assets().Current(), redirects.Others()))
 	if err != nil {
-		return nil, err
+		return nil, exit.Usage(err, "split the redirect map, and rewrite the files once for each part, with --map FILE. To write the map:\n  assetferry urls --output urls.tsv")
+	}
+	w := &rewriting{Factory: f, job: job, unit: "file"}
+	w.session = rewrite.NewSession(r, f.Summary.Rewritten, w)
+	w.session.All, w.session.Excerpts, w.session.Shown = job.all, !f.Out.JSON(), job.changes
+	return w, nil
+}
+
+// openRewriteRedirects opens the redirects from --map or from the state database, and returns the
+// map of the latter. With a site, it chooses the objects of that source.
+func openRewriteRedirects(ctx context.Context, f *command.Factory, cmd *cobra.Command, job rewriteJob, site string) (rewrite.Redirects, *redirect.Map, error) {
+	if job.mapFile != "" {
+		r, err := rewrite.OpenMapFile(job.mapFile)
+		return r, nil, err
 	}
 	store, err := f.ReadState(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	pairs, err := store.Pairs(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	isOf := func(p state.Pair) bool { return p.Source == site }
+	if !cmd.Flags().Changed("run") && !cmd.Flags().Changed("source") && slices.ContainsFunc(pairs, isOf) {
+		pairs = slices.DeleteFunc(pairs, func(p state.Pair) bool { return !isOf(p) })
 	}
 	m, err := openRedirects(ctx, f, cmd, store, pairs)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return rewrite.OpenState(ctx, m, rules)
+	var rules []*oldurl.Template // a site gives all its URLs, and may have none
+	if site == "" || len(job.prefixes)+len(f.Settings.OldURLs) > 0 {
+		if rules, err = rewriteRules(f, job.prefixes); err != nil {
+			return nil, nil, err
+		}
+	}
+	r, err := rewrite.OpenState(ctx, m, rules)
+	return r, m, err
 }
 
 // rewriteRules returns the templates of old URLs. Unlike urls, rewrite has no default: a
@@ -219,6 +257,7 @@ type rewriting struct {
 	*command.Factory
 	session *rewrite.Session
 	job     rewriteJob
+	unit    string // file or post
 	kept    int    // old URLs that stay
 	shown   string // the text of the last hunk
 }
@@ -295,11 +334,11 @@ func (w *rewriting) printResult(args []string, redirects rewrite.Redirects) erro
 	if w.job.write || args[0] == "-" {
 		does = "changed"
 	}
-	what := fmt.Sprintf("%s of %s", ui.Count(c.Changed), ui.Counted(c.Files, "file"))
+	what := fmt.Sprintf("%s of %s", ui.Count(c.Changed), ui.Counted(c.Files, w.unit))
 	if args[0] == "-" {
 		what = "The text"
 	}
-	say("%s %s: %s%s.", what, does, ui.Counted(c.Replaced, "URL"), stringLengths(c.Lengths))
+	say("%s %s: %s%s%s.", what, does, ui.Counted(c.Replaced, "URL"), stringLengths(c.Lengths), references(c))
 	if c.Current > 0 {
 		say("Already new: %s.", ui.Counted(c.Current, "URL"))
 	}
@@ -317,14 +356,14 @@ func (w *rewriting) printResult(args []string, redirects rewrite.Redirects) erro
 		return err
 	}
 	if c.Changed > 0 && !w.job.write && args[0] != "-" {
-		w.Out.Notef("Nothing was written. To replace the files, add --write; it keeps the originals.")
+		w.Out.Notef("Nothing was written. To replace the %ss, add --write; it keeps the originals.", w.unit)
 	}
 	w.printBackup()
 	if w.job.mapFile == "" && c.Replaced+c.Current > 0 {
 		warnTemporary(w.Factory, "links")
 	}
 	if c.Failed > 0 {
-		w.Out.Notef("Failed: %s; see above.", ui.Counted(c.Failed, "file"))
+		w.Out.Notef("Failed: %s; see above.", ui.Counted(c.Failed, w.unit))
 	}
 	return nil
 }
@@ -334,6 +373,17 @@ func stringLengths(n int64) string {
 		return ""
 	}
 	return fmt.Sprintf(" and %s", ui.CountedAs(n, "length of a serialized string", "lengths of serialized strings"))
+}
+
+// references counts the references of posts that were changed besides URLs.
+func references(c *event.Rewritten) (text string) {
+	if c.IDs > 0 {
+		text += ", " + ui.CountedAs(c.IDs, "reference by ID", "references by ID")
+	}
+	if c.Widths > 0 {
+		text += ", " + ui.CountedAs(c.Widths, "image with new widths", "images with new widths")
+	}
+	return text
 }
 
 // printSkipped counts the skipped files.
@@ -375,7 +425,7 @@ func (w *rewriting) printUnmatched(say func(string, ...any)) {
 	}
 }
 
-// printUnused counts the assets that no file mentions, and lists them with --unused.
+// printUnused counts the assets that no text mentions, and lists them with --unused.
 func (w *rewriting) printUnused(say func(string, ...any), redirects rewrite.Redirects) error {
 	for r, err := range redirects.Unmet {
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"assetferry/internal/event"
 	"assetferry/internal/rewrite"
 	"assetferry/internal/ui"
+	"assetferry/internal/wordpress/posts"
 )
 
 // newBackup returns the backup for originals. It must be outside the folders of the replaced
@@ -56,19 +57,28 @@ func (w *rewriting) printBackup() {
 // restores the originals, and keeps the replaced files in another backup.
 func restore(ctx context.Context, f *command.Factory, job rewriteJob) error {
 	f.Summary = &event.Summary{Command: "rewrite", Rewritten: &event.Rewritten{Kept: event.Counts{}}}
+	site, isSite, err := posts.SiteOf(job.restore)
+	if err != nil {
+		return err
+	}
 	var folders []string
-	if job.backupDir != "" && job.write {
+	if job.backupDir != "" && job.write && !isSite {
 		folders = rewrite.RestoredFolders(job.restore)
 	}
 	backup, err := newBackup(f, job, folders)
 	if err != nil {
 		return err
 	}
-	w := &rewriting{Factory: f, job: job}
+	w := &rewriting{Factory: f, job: job, unit: "file"}
 	if w.session = rewrite.NewSession(nil, f.Summary.Rewritten, w); job.write {
 		w.session.Backup = backup
 	}
-	err = w.session.Restore(ctx, job.restore)
+	if isSite {
+		w.unit = "post"
+		err = restoreSite(ctx, w, site)
+	} else {
+		err = w.session.Restore(ctx, job.restore)
+	}
 	if errors.Is(err, rewrite.ErrNoBackup) {
 		return exit.Usage(fmt.Errorf("--restore %s: %w", ui.Sanitize(job.restore), err), "use the folder that rewrite --write printed")
 	} else if err != nil {
@@ -78,13 +88,13 @@ func restore(ctx context.Context, f *command.Factory, job rewriteJob) error {
 	if job.write {
 		does = "restored"
 	}
-	w.Out.Printf("%s of %s %s.", ui.Count(w.session.Counts.Changed), ui.Counted(w.session.Counts.Files, "file"), does)
+	w.Out.Printf("%s of %s %s.", ui.Count(w.session.Counts.Changed), ui.Counted(w.session.Counts.Files, w.unit), does)
 	w.printBackup()
 	switch {
 	case w.session.Counts.Failed > 0:
 		return exit.Said(exit.CodeItems)
 	case w.session.Counts.Changed > 0 && !job.write:
-		w.Out.Notef("Nothing was written. To restore the files, add --write.")
+		w.Out.Notef("Nothing was written. To restore the %ss, add --write.", w.unit)
 	}
 	return nil
 }
