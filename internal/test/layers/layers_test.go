@@ -81,6 +81,7 @@ var allowed = map[string][]string{
 	"internal/explain":             {"migrate", "state", "sources", "internal/clock", "internal/config", "internal/event", "internal/flagname", "internal/mapping", "internal/metadata", "internal/oldurl", "internal/redirect", "internal/runstatus", "internal/ui"},
 	"internal/schedule":            {"migrate", "state", "internal/config", "internal/hint", "internal/shell", "internal/ui"},
 	"internal/private":             {"internal/shell"},
+	"internal/rclone":              {"internal/filelock", "internal/redact", "internal/retry"},
 	"state/ownership":              {"state/disk", "internal/mount", "internal/private", "internal/shell"},
 	"state/enrichment":             {"state"},
 	"state/pagesums":               {"state/disk"},
@@ -115,7 +116,7 @@ var allowed = map[string][]string{
 // only lists the libraries that few packages may import, and why.
 var only = []struct{ library, owner, why string }{
 	{"database/sql", "state, internal/counts, internal/sandbox, internal/sandbox/records, internal/sandbox/shelves, internal/sandbox/store, internal/sandbox/aiservice, state/ownership, state/enrichment", "SQL stays in the state database and in the sandbox's own storage"},
-	{"net/http", "internal/ai, internal/ai/aiprobe, internal/assets, internal/assets/assettest, internal/test/bench, internal/test/faults, internal/notify, internal/outbound, internal/outbound/hostiletest, internal/probe, internal/sandbox, internal/sandbox/aiservice, internal/sandbox/fault, internal/sandbox/library, internal/sandbox/naming, internal/sandbox/profile, internal/sandbox/records, internal/sandbox/standin, internal/sandbox/tokens, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, sources/remote, internal/token, internal/cli/assetcmd, internal/cli/command, internal/cli/setupcmd, sources/ckfinder, sources/ckfinder/ckfindertest, sources/s3, sources/table, internal/redirect, internal/demo, internal/doctor", "the engine knows no HTTP"},
+	{"net/http", "internal/ai, internal/ai/aiprobe, internal/assets, internal/assets/assettest, internal/test/bench, internal/test/faults, internal/notify, internal/outbound, internal/outbound/hostiletest, internal/probe, internal/sandbox, internal/sandbox/aiservice, internal/sandbox/fault, internal/sandbox/library, internal/sandbox/naming, internal/sandbox/profile, internal/sandbox/records, internal/sandbox/standin, internal/sandbox/tokens, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, sources/remote, internal/token, internal/cli/assetcmd, internal/cli/command, internal/cli/setupcmd, sources/ckfinder, sources/ckfinder/ckfindertest, sources/s3, sources/table, internal/redirect, internal/rclone, internal/demo, internal/doctor", "the engine knows no HTTP"},
 	{"github.com/golang-jwt/jwt/v5", "internal/token", "the sandbox verifies with code of its own"},
 	{"github.com/schollz/progressbar/v3", "internal/ui", "one owner of the terminal"},
 	{"github.com/santhosh-tekuri/jsonschema/v6", "internal/sandbox/openapitest", "what holds answers against the description stays in tests"},
