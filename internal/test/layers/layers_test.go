@@ -50,6 +50,7 @@ var allowed = map[string][]string{
 	"sources/s3":                   {"sources", "internal/redact", "internal/retry", "sources/remote"},
 	"sources/ckfinder":             {"sources", "internal/outbound", "internal/retry", "sources/remote"},
 	"sources/sourcetest":           {"sources", "sources/memory"},
+	"sources/rclone":               {"sources", "internal/retry", "sources/keyindex", "sources/remote"},
 	"sources/table":                {"sources", "internal/outbound", "internal/retry", "internal/tabular", "sources/keyindex", "sources/remote"},
 	"internal/assets":              {"internal/assets/paging", "internal/outbound", "internal/ratelimit", "internal/redact", "internal/retry", "internal/token"},
 	"internal/assets/paging":       {"internal/outbound"},
@@ -116,7 +117,7 @@ var allowed = map[string][]string{
 // only lists the libraries that few packages may import, and why.
 var only = []struct{ library, owner, why string }{
 	{"database/sql", "state, internal/counts, internal/sandbox, internal/sandbox/records, internal/sandbox/shelves, internal/sandbox/store, internal/sandbox/aiservice, state/ownership, state/enrichment", "SQL stays in the state database and in the sandbox's own storage"},
-	{"net/http", "internal/ai, internal/ai/aiprobe, internal/assets, internal/assets/assettest, internal/test/bench, internal/test/faults, internal/notify, internal/outbound, internal/outbound/hostiletest, internal/probe, internal/sandbox, internal/sandbox/aiservice, internal/sandbox/fault, internal/sandbox/library, internal/sandbox/naming, internal/sandbox/profile, internal/sandbox/records, internal/sandbox/standin, internal/sandbox/tokens, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, sources/remote, internal/token, internal/cli/assetcmd, internal/cli/command, internal/cli/setupcmd, sources/ckfinder, sources/ckfinder/ckfindertest, sources/s3, sources/table, internal/redirect, internal/rclone, internal/demo, internal/doctor", "the engine knows no HTTP"},
+	{"net/http", "internal/ai, internal/ai/aiprobe, internal/assets, internal/assets/assettest, internal/test/bench, internal/test/faults, internal/notify, internal/outbound, internal/outbound/hostiletest, internal/probe, internal/sandbox, internal/sandbox/aiservice, internal/sandbox/fault, internal/sandbox/library, internal/sandbox/naming, internal/sandbox/profile, internal/sandbox/records, internal/sandbox/standin, internal/sandbox/tokens, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, sources/remote, internal/token, internal/cli/assetcmd, internal/cli/command, internal/cli/setupcmd, sources/ckfinder, sources/ckfinder/ckfindertest, sources/rclone, sources/s3, sources/table, internal/redirect, internal/rclone, internal/demo, internal/doctor", "the engine knows no HTTP"},
 	{"github.com/golang-jwt/jwt/v5", "internal/token", "the sandbox verifies with code of its own"},
 	{"github.com/schollz/progressbar/v3", "internal/ui", "one owner of the terminal"},
 	{"github.com/santhosh-tekuri/jsonschema/v6", "internal/sandbox/openapitest", "what holds answers against the description stays in tests"},
