@@ -185,10 +185,19 @@ func (p *process) interrupted(ctx context.Context, err error) error {
 	defer timer.Stop()
 	select {
 	case <-p.done:
-		return &InterruptedError{p.log.reason(2), err}
+		return &InterruptedError{p.lastWords(2), err}
 	case <-timer.C:
 		return &InterruptedError{Err: err}
 	}
+}
+
+// lastWords returns why rclone ended: the last n lines of its log, or its exit code or signal.
+func (p *process) lastWords(n int) string {
+	text := p.log.reason(n)
+	if text == "" && p.hasEnded() && p.err != nil {
+		text = p.err.Error()
+	}
+	return text
 }
 
 // quitTimeout limits the request to end.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"assetferry/internal/redact"
@@ -67,17 +68,23 @@ func (s *Server) checkConfig(ctx context.Context) error {
 		return err
 	}
 	failed := &StartError{Path: s.program.Path, Err: err, Try: "check the configuration of rclone: rclone listremotes"}
-	reason, message := error(nil), ""
+	message := s.process.log.reason(1)
 	if e, ok := errors.AsType[*Error](err); ok {
-		reason, message = e.Is, e.Message
-	} else if message = s.process.log.reason(1); strings.Contains(message, "Failed to load config file") {
-		reason = configReason(message, s.hasPassword())
+		message = e.Message
 	}
-	if reason != nil {
-		failed.Err, failed.Log, failed.Try = reason, message, configHint(reason)
+	if m := unreadConfig.FindStringSubmatch(message); m != nil {
+		reason := configReason(message, s.hasPassword())
+		failed.Err, failed.Try = fmt.Errorf("%w: %s", reason, m[1]), configHint(reason)
+		if errors.Is(reason, ErrConfig) {
+			failed.Log = m[2]
+		}
 	}
 	return failed
 }
+
+// unreadConfig is the text of rclone for a configuration that it cannot read: its path and the
+// reason.
+var unreadConfig = regexp.MustCompile(`ailed to load config file "(.*?)": (.*)$`)
 
 // hasPassword reports whether the user set a password for the configuration.
 func (s *Server) hasPassword() bool {
@@ -107,7 +114,7 @@ func (s *Server) running(ctx context.Context) (*process, error) {
 func (s *Server) restart(ctx context.Context) (*process, error) {
 	last := ""
 	if s.process != nil {
-		last = s.process.log.reason(3)
+		last = s.process.lastWords(3)
 		if s.crashes < maxRestarts+1 {
 			s.crashes++
 		}
