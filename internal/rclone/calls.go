@@ -63,8 +63,8 @@ func (s *Server) Remotes(ctx context.Context) ([]string, error) {
 type Memory struct {
 	Heap     int64 // in use
 	System   int64 // obtained from the system
-	Resident int64 // 0 if the system does not tell
-	Peak     int64 // the largest Resident so far; 0 if the system does not tell
+	Resident int64 // 0 if the system does not report it
+	Peak     int64 // the largest Resident so far; 0 if the system does not report it
 }
 
 // Memory returns the memory that rclone uses.

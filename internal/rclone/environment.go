@@ -26,7 +26,7 @@ var (
 func childEnvironment(environ []string) (kept, ignored []string) {
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")
-		name = strings.ToUpper(name) // on Windows, case does not matter; on Unix, nobody has both
+		name = strings.ToUpper(name) // Windows ignores case, and Unix users do not have both
 		setting, isRclone := strings.CutPrefix(name, "RCLONE_")
 		switch {
 		case strings.HasPrefix(name, "ASSETFERRY_"):

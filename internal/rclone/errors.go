@@ -150,7 +150,7 @@ func failure(r *redact.Redactor, command string, hasPassword bool, res *http.Res
 
 var (
 	// refused are errors that concern all objects, and forbidden those that may concern one.
-	refused     = regexp.MustCompile(`(?i)invalid_grant|invalid_client|token (has )?(been )?(expired|revoked)|expired token|empty token|couldn't fetch token|maybe token expired|InvalidAuthenticationToken|unauthori[sz]ed|\b401\b|unable to authenticate|authentication failed|InvalidAccessKeyId|SignatureDoesNotMatch|invalid credentials|incorrect password|login incorrect|\b530\b|STATUS_LOGON_FAILURE|AuthenticationFailed`)
+	refused     = regexp.MustCompile(`(?i)invalid_grant|invalid_client|token (has )?(been )?(expired|revoked)|expired token|empty token|couldn't fetch token|InvalidAuthenticationToken|unauthori[sz]ed|\b401\b|unable to authenticate|authentication failed|InvalidAccessKeyId|SignatureDoesNotMatch|invalid credentials|incorrect password|login incorrect|\b530\b|STATUS_LOGON_FAILURE|AuthenticationFailed`)
 	forbidden   = regexp.MustCompile(`(?i)AccessDenied|access denied|permission denied|\b403\b|forbidden|AuthorizationFailure|AuthorizationPermissionMismatch`)
 	rateLimited = regexp.MustCompile(`(?i)\b429\b|userRateLimitExceeded|rateLimitExceeded|rate.?limit|too many requests|too_many_requests|activityLimitReached|SlowDown|quotaExceeded|\b503\b.*busy`)
 	// missingFile are the texts of rclone and of the systems behind its local and SFTP storages.

@@ -2,5 +2,5 @@
 
 package rclone
 
-// residentMemory returns 0: other systems do not tell without more code than the figure is worth.
+// residentMemory returns 0: the figure is only used on Linux.
 func residentMemory(int) (now, peak int64) { return 0, 0 }

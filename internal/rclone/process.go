@@ -61,9 +61,9 @@ func (p *process) start(ctx context.Context, program Program, o Options) error {
 	if p.child, err = startChild(cmd); err != nil {
 		return failed(err)
 	}
-	address, err := p.listening(ctx)
+	served, err := p.listening(ctx)
 	if err == nil {
-		err = p.connect(address, o.Connections)
+		err = p.connect(served, o.Connections)
 	}
 	if err != nil && ctx.Err() == nil {
 		return failed(err)
@@ -75,7 +75,7 @@ func (p *process) start(ctx context.Context, program Program, o Options) error {
 const poll = 5 * time.Millisecond
 
 // listening returns when rclone listens. Only for a port does rclone log the URL.
-func (p *process) listening(ctx context.Context) (address string, err error) {
+func (p *process) listening(ctx context.Context) (served string, err error) {
 	limit := time.NewTimer(startTimeout)
 	defer limit.Stop()
 	var tick <-chan time.Time
@@ -86,8 +86,8 @@ func (p *process) listening(ctx context.Context) (address string, err error) {
 	}
 	for {
 		select {
-		case address := <-p.log.serving:
-			return address, nil
+		case served := <-p.log.serving:
+			return served, nil
 		case <-tick:
 			if c, err := p.dialSocket(ctx); err == nil {
 				return "", c.Close()
@@ -131,13 +131,13 @@ func (p *process) listenOptions(program Program, o Options, env []string) (flags
 }
 
 // connect prepares the client for the URL at which rclone says that it listens.
-func (p *process) connect(address string, connections int) error {
+func (p *process) connect(served string, connections int) error {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return p.dialSocket(ctx) }
 	p.base = "http://rclone/"
 	if p.folder == nil {
-		u, err := url.Parse(strings.TrimSuffix(address, "/"))
+		u, err := url.Parse(strings.TrimSuffix(served, "/"))
 		if err != nil || !isLoopback(u.Hostname()) {
-			return fmt.Errorf("rclone listens at %q, which is not the loopback interface", address)
+			return fmt.Errorf("rclone listens at %q, which is not the loopback interface", served)
 		}
 		dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "tcp", u.Host)

@@ -31,8 +31,8 @@ type Server struct {
 	program Program
 	options Options
 
-	// turn guards the fields below. It is a channel, so that waiting for a start can be cancelled.
-	turn    chan struct{}
+	// access is held to use the fields below. It is a channel, so that waiting for a start can be cancelled.
+	access  chan struct{}
 	process *process
 	crashes int
 	closed  bool
@@ -49,7 +49,7 @@ func Start(ctx context.Context, program Program, o Options) (*Server, error) {
 			o.Redactor.Key(value)
 		}
 	}
-	s := &Server{program: program, options: o, turn: make(chan struct{}, 1)}
+	s := &Server{program: program, options: o, access: make(chan struct{}, 1)}
 	var err error
 	if s.process, err = startProcess(ctx, program, o); err != nil {
 		return nil, err
@@ -97,8 +97,8 @@ func (s *Server) Program() Program { return s.program }
 // running returns the running rclone. After a crash it starts another one.
 func (s *Server) running(ctx context.Context) (*process, error) {
 	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
+	case s.access <- struct{}{}:
+		defer func() { <-s.access }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -216,8 +216,8 @@ func (s *Server) request(ctx context.Context, method, path string, content io.Re
 
 // Close ends rclone. Later calls fail with ErrClosed.
 func (s *Server) Close() error {
-	s.turn <- struct{}{}
-	defer func() { <-s.turn }()
+	s.access <- struct{}{}
+	defer func() { <-s.access }()
 	if s.closed {
 		return nil
 	}
@@ -228,7 +228,7 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// A body is the body of a response, whose errors tell a crash from the end.
+// A body is the body of a response, which distinguishes a crash from the end.
 type body struct {
 	io.ReadCloser
 	process *process

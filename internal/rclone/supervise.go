@@ -22,16 +22,20 @@ func Supervise(args []string, stdin io.Reader) int {
 		_, _ = io.WriteString(os.Stderr, "rclone: "+err.Error()+"\n")
 		return 1
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	ended := make(chan struct{})
+	var failed error
+	go func() {
+		failed = cmd.Wait()
+		close(ended)
+	}()
 	parentEnded := make(chan struct{})
 	go func() {
 		_, _ = io.Copy(io.Discard, stdin)
 		close(parentEnded)
 	}()
 	select {
-	case err := <-ended:
-		return exitCode(err)
+	case <-ended:
+		return exitCode(failed)
 	case <-parentEnded:
 	}
 	_ = cmd.Process.Signal(syscall.SIGTERM)
