@@ -1,6 +1,7 @@
 package rclone
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,20 @@ func ConfigFile(ctx context.Context, program Program, environ []string) (string,
 		return "", nil
 	}
 	return path, nil
+}
+
+// RemoteNames returns the names of the remotes in the configuration of the rclone at path, or of the
+// first in PATH. It starts no server.
+func RemoteNames(ctx context.Context, path string, environ []string) ([]string, error) {
+	out, err := output(ctx, versionTimeout, cmp.Or(path, "rclone"), environ, "listremotes", "--ask-password=false")
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for name := range strings.FieldsFuncSeq(out, func(r rune) bool { return r == '\n' || r == '\r' }) {
+		names = append(names, strings.TrimSuffix(name, ":"))
+	}
+	return names, nil
 }
 
 // A ConfigError means that rclone cannot store a renewed token in its configuration.

@@ -72,3 +72,27 @@ func LooksSecret(name string) bool {
 	name = strings.ToLower(name)
 	return slices.ContainsFunc(secretNames, func(part string) bool { return strings.Contains(name, part) })
 }
+
+// A Variable is a variable that rclone gets.
+type Variable struct {
+	Name, Value string
+	Secret      bool
+}
+
+// Variables returns the variables of rclone in environ that rclone gets, and the folder of its
+// configuration.
+func Variables(environ []string) (found []Variable) {
+	kept, _ := childEnvironment(environ)
+	for _, entry := range kept {
+		name, value, _ := strings.Cut(entry, "=")
+		switch {
+		case value == "":
+		case strings.HasPrefix(name, "RCLONE_"):
+			found = append(found, Variable{name, value, LooksSecret(name) || strings.Contains(value, "://") && strings.Contains(value, "@")})
+		case name == "XDG_CONFIG_HOME":
+			found = append(found, Variable{name, value, false})
+		}
+	}
+	slices.SortFunc(found, func(a, b Variable) int { return strings.Compare(a.Name, b.Name) })
+	return found
+}

@@ -123,6 +123,12 @@ func (e *StartError) Unwrap() error { return e.Err }
 // Hint returns the next step.
 func (e *StartError) Hint() string { return e.Try }
 
+// IsAuth implements the interface of sources.IsAuth: the password of the configuration is missing or
+// wrong.
+func (e *StartError) IsAuth() bool {
+	return errors.Is(e.Err, ErrEncrypted) || errors.Is(e.Err, ErrWrongPassword)
+}
+
 // Class implements retry.Classified: no other call succeeds either.
 func (e *StartError) Class() retry.Class { return retry.Fatal }
 

@@ -24,6 +24,7 @@ import (
 	"assetferry/internal/config"
 	"assetferry/internal/event"
 	"assetferry/internal/private"
+	"assetferry/internal/rclone"
 	"assetferry/internal/redact"
 	"assetferry/internal/runstatus"
 	"assetferry/internal/ui"
@@ -63,6 +64,7 @@ type Factory struct {
 	embedded sandboxAt      // URL of the embedded sandbox, once it runs
 	read     *Destination   // the workspace that is the source, if it is one
 	headers  remote.Headers // for the source, once they are known
+	rclone   *rclone.Server // nil until a source needs it
 
 	Redactor *redact.Redactor // of all secrets that this process has
 

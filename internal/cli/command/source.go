@@ -24,7 +24,7 @@ import (
 )
 
 // KindsOfSources is the hint for a missing or a wrong source.
-const KindsOfSources = "a source is a directory, such as ./photos, a bucket, such as s3://bucket/prefix, a CKFinder connector, such as ckfinder+https://www.example.com/ckfinder/connector, another environment of the service, such as ckbox://production, or an export of another asset manager, such as table:export.csv"
+const KindsOfSources = "a source is a directory, such as ./photos, a bucket, such as s3://bucket/prefix, a CKFinder connector, such as ckfinder+https://www.example.com/ckfinder/connector, another environment of the service, such as ckbox://production, an export of another asset manager, such as table:export.csv, or a remote of rclone, such as rclone:drive:photos"
 
 // A kind of source is known by the prefix of its URL. A directory has none.
 type kind struct {
@@ -42,6 +42,7 @@ func kinds() []kind {
 		{[]string{ckbox.Scheme + "://"}, nameOfNoWorkspace, workspaceHint, (*Factory).openWorkspace},
 		{[]string{ckfinder.Schemes[0] + "://", ckfinder.Schemes[1] + "://"}, connectorName, connectorHint, (*Factory).openConnector},
 		{[]string{table.Scheme + ":"}, TableName, tableHint, (*Factory).openTable},
+		{[]string{rcloneScheme}, rcloneName, rcloneHint, (*Factory).openRclone},
 	}
 }
 

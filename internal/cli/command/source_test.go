@@ -20,6 +20,8 @@ func TestKindsOfSources(t *testing.T) {
 		"ckbox://production":        "",
 		"ckfinder+https://HOST/c":   "ckfinder+https://host/c",
 		"ckfinder+http://HOST/c":    "ckfinder+http://host/c",
+		"rclone:drive:a/":           "rclone:drive:a",
+		"rclone::sftp,host=h:/a/":   "rclone::sftp,host=h:/a",
 		"table:export.csv":          "table:" + table,
 		filepath.Join("a", "b", ""): filepath.Join(filepath.Dir(table), "a", "b"),
 	}
@@ -38,7 +40,7 @@ func TestKindsOfSources(t *testing.T) {
 			}
 		}
 	}
-	for _, url := range []string{"s3://", "s3://user:hush@bucket", "ckbox://", "ckfinder+https://user:hush@host/c", "dav://user:hush@host/"} {
+	for _, url := range []string{"s3://", "s3://user:hush@bucket", "ckbox://", "ckfinder+https://user:hush@host/c", "dav://user:hush@host/", "rclone::sftp,host=h,pass=hush:/a", "rclone:/a"} {
 		if _, err := NameOf(url); err == nil || CheckURL(url) == nil || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%s: %v", url, err)
 		}

@@ -78,6 +78,7 @@ command again.
 	flags.BoolVar(&o.retryExhausted, "retry-exhausted", false, retryExhaustedHelp)
 	command.AddS3Flags(flags)
 	command.AddTableFlags(flags)
+	command.AddRcloneFlags(flags)
 	addSendingFlags(flags, &o)
 	return c
 }

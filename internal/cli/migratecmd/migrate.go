@@ -549,4 +549,5 @@ func addSelectionFlags(f *pflag.FlagSet) {
 	cmdline.Setting(f, "source-name", "`name` of the source in the state database (default: its path or URL)")
 	command.AddS3Flags(f)
 	command.AddTableFlags(f)
+	command.AddRcloneFlags(f)
 }

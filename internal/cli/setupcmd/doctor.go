@@ -74,6 +74,7 @@ func NewDoctorCommand(f *command.Factory) *cobra.Command {
 	flags := c.Flags()
 	command.AddS3Flags(flags)
 	command.AddTableFlags(flags)
+	command.AddRcloneFlags(flags)
 	command.AddAIFlags(flags)
 	flags.BoolVar(&o.probe, "probe", false, "measure undocumented behaviour of the service")
 	flags.StringVar(&o.output, "output", "assetferry-profile.yaml", "write the profile to this `file`")

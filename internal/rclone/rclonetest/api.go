@@ -106,7 +106,7 @@ func (a *api) answer(command string, in parameters) (any, error) {
 		dir, err := folder(in.Fs)
 		return map[string]any{
 			"Name": "test", "Root": dir, "String": "test " + dir, "Precision": time.Nanosecond, "Hashes": []string{"md5"},
-			"Features": map[string]bool{"IsLocal": true, "SlowHash": true},
+			"Features": map[string]bool{"SlowHash": true},
 		}, err
 	case "operations/list":
 		return list(in)
@@ -141,8 +141,8 @@ func list(in parameters) (any, error) {
 		if err == nil && (!i.IsDir || !in.Opt.FilesOnly) && (i.IsDir || !in.Opt.DirsOnly) {
 			found = append(found, i)
 		}
-		if e.IsDir() && !in.Opt.Recurse {
-			return errors.Join(err, fs.SkipDir)
+		if err == nil && e.IsDir() && !in.Opt.Recurse {
+			err = fs.SkipDir
 		}
 		return err
 	})

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -39,11 +40,25 @@ func Main() int {
 	case len(args) >= 2 && args[0] == "config" && args[1] == "file":
 		fmt.Println("Configuration file is stored at:\n" + configFile())
 		return 0
+	case len(args) >= 1 && args[0] == "listremotes":
+		return listRemotes()
 	case len(args) >= 1 && args[0] == "rcd":
 		return serve(args[1:])
 	}
 	fmt.Fprintln(os.Stderr, "Error: unknown command")
 	return 1
+}
+
+func listRemotes() int {
+	known, err := remotes()
+	if err != nil {
+		log.Print("CRITICAL: " + err.Error())
+		return 1
+	}
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		fmt.Println(name + ":")
+	}
+	return 0
 }
 
 func configFile() string {
@@ -127,6 +142,7 @@ func folder(fs string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	name, _, _ = strings.Cut(name, ",") // the options do not matter here
 	root, ok := known[name]
 	if !ok {
 		return "", fmt.Errorf("didn't find section in config file (%q)", name)
