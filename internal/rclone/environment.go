@@ -25,13 +25,15 @@ var (
 // names of variables with filters, sorted.
 func childEnvironment(environ []string) (kept, ignored []string) {
 	for _, entry := range environ {
-		name, _, _ := strings.Cut(entry, "=")
+		name, value, _ := strings.Cut(entry, "=")
 		name = strings.ToUpper(name) // Windows ignores case, and Unix users do not have both
 		setting, isRclone := strings.CutPrefix(name, "RCLONE_")
 		switch {
 		case strings.HasPrefix(name, "ASSETFERRY_"):
 		case isRclone && slices.Contains(filters, setting):
-			ignored = append(ignored, name)
+			if value != "" {
+				ignored = append(ignored, name)
+			}
 		case isRclone && isOurs(setting):
 		default:
 			kept = append(kept, entry)

@@ -48,7 +48,7 @@ func startProcess(ctx context.Context, program Program, o Options) (*process, er
 
 func (p *process) start(ctx context.Context, program Program, o Options) error {
 	failed := func(err error) error {
-		return &StartError{Path: program.Path, Log: p.log.reason(3), Err: err, Try: "run it by hand: " + program.Path + " rcd --rc-no-auth --rc-addr 127.0.0.1:0"}
+		return &StartError{Path: program.Path, Log: p.log.reason(3), Err: err, Try: "check whether rclone works:\n  " + program.Path + " listremotes"}
 	}
 	env, _ := childEnvironment(o.Environ)
 	listen, env, err := p.listenOptions(program, o, env)

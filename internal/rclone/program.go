@@ -90,7 +90,7 @@ func Find(ctx context.Context, path string, environ []string) (Program, error) {
 	}
 	v, err := versionOf(ctx, found, environ)
 	if err != nil {
-		return Program{}, &ProgramError{found, err, "check the program: " + found + " version"}
+		return Program{}, &ProgramError{found, err, "check the program:\n  " + found + " version"}
 	}
 	if v.Before(Oldest) {
 		return Program{}, &ProgramError{found, fmt.Errorf("version %s is %w: at least %d.%d is needed", v, errTooOld, Oldest.Major, Oldest.Minor), hintUpdate}

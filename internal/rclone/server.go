@@ -67,7 +67,7 @@ func (s *Server) checkConfig(ctx context.Context) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	failed := &StartError{Path: s.program.Path, Err: err, Try: "check the configuration of rclone: rclone listremotes"}
+	failed := &StartError{Path: s.program.Path, Err: err, Try: "check the configuration of rclone:\n  " + s.program.Path + " listremotes"}
 	message := s.process.log.reason(1)
 	if e, ok := errors.AsType[*Error](err); ok {
 		message = e.Message

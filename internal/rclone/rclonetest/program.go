@@ -116,7 +116,8 @@ func remotes() (map[string]string, error) {
 	}
 	defer f.Close()
 	found, name := map[string]string{}, ""
-	for lines := bufio.NewScanner(f); lines.Scan(); {
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
 		line := strings.TrimSpace(lines.Text())
 		if password, ok := strings.CutPrefix(line, "RCLONE_ENCRYPT_V0:"); ok && os.Getenv("RCLONE_CONFIG_PASS") != password {
 			return nil, failed("unable to decrypt configuration and not allowed to ask for password - set RCLONE_CONFIG_PASS to your configuration password")
@@ -128,6 +129,9 @@ func remotes() (map[string]string, error) {
 		if key, value, ok := strings.Cut(line, "="); ok && strings.TrimSpace(key) == "root" {
 			found[name] = strings.TrimSpace(value)
 		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, failed(err.Error())
 	}
 	return found, nil
 }
