@@ -228,6 +228,15 @@ func (s *Server) Close() error {
 	return nil
 }
 
+// CloseIdleConnections closes connections that are not in use.
+func (s *Server) CloseIdleConnections() {
+	s.access <- struct{}{}
+	defer func() { <-s.access }()
+	if s.process != nil {
+		s.process.client.CloseIdleConnections()
+	}
+}
+
 // A body is the body of a response, which distinguishes a crash from the end.
 type body struct {
 	io.ReadCloser
