@@ -3,6 +3,7 @@ package rclone
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -31,8 +32,10 @@ var errForeign = errors.New("the response is not a listing of rclone")
 // entries reads the response to operations/list, and calls each for every entry.
 func (s *Source) entries(in io.Reader, each func(entry) error) error {
 	r := bufio.NewReaderSize(in, 64<<10)
-	if err := skipTo(r, '['); err != nil {
-		return err
+	for _, want := range []byte(`{"list":[`) {
+		if c, err := next(r); err != nil || c != want {
+			return cmp.Or(err, errForeign)
+		}
 	}
 	var text []byte
 	for {
@@ -60,16 +63,6 @@ func (s *Source) entries(in io.Reader, each func(entry) error) error {
 	}
 }
 
-// skipTo reads to the first byte of a kind, which is near.
-func skipTo(r *bufio.Reader, want byte) error {
-	for range 100 {
-		if c, err := next(r); err != nil || c == want {
-			return err
-		}
-	}
-	return errForeign
-}
-
 // next reads the next byte that is not white space.
 func next(r *bufio.Reader) (byte, error) {
 	for {
@@ -86,42 +79,43 @@ func next(r *bufio.Reader) (byte, error) {
 // object reads the rest of an object after its bracket, and returns all of it.
 func object(r *bufio.Reader, text []byte) ([]byte, error) {
 	text = append(text, '{')
-	for depth := 1; depth > 0; {
+	for inside := (nesting{depth: 1}); inside.depth > 0; {
 		part, err := r.ReadSlice('}')
 		text = append(text, part...)
 		switch {
 		case len(text) > largestEntry:
 			return nil, errForeign
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case err != nil:
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
 			return nil, cutOff(err)
 		}
-		depth = depthOf(text)
+		inside.read(part)
 	}
 	return text, nil
 }
 
-// depthOf returns the number of open brackets in the beginning of an object; not 0 within a string.
-func depthOf(text []byte) (depth int) {
-	quoted := false
-	for n := 0; n < len(text); n++ {
-		switch c := text[n]; {
+// A nesting is a position in JSON.
+type nesting struct {
+	depth   int // of brackets
+	quoted  bool
+	escaped bool // after a backslash
+}
+
+func (n *nesting) read(text []byte) {
+	for _, c := range text {
+		switch {
+		case n.escaped:
+			n.escaped = false
 		case c == '\\':
-			n++
+			n.escaped = true
 		case c == '"':
-			quoted = !quoted
-		case quoted:
+			n.quoted = !n.quoted
+		case n.quoted:
 		case c == '{':
-			depth++
+			n.depth++
 		case c == '}':
-			depth--
+			n.depth--
 		}
 	}
-	if quoted {
-		return 1
-	}
-	return depth
 }
 
 func cutOff(err error) error {
