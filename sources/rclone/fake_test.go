@@ -30,11 +30,11 @@ type fake struct {
 	alters   func(path string, answer *http.Response)
 	listing  func(path string, answer []byte) io.Reader // replaces a response to operations/list
 
-	mu    sync.Mutex
-	files map[string]file
-	gone  bool
-	calls []string // command and path
-	puts  int
+	mu      sync.Mutex
+	files   map[string]file
+	missing bool
+	calls   []string // command and path
+	puts    int
 }
 
 type file struct {
@@ -181,7 +181,7 @@ func quoted(text string) string {
 }
 
 func (f *fake) list(p parameters) (io.ReadCloser, error) {
-	if f.gone {
+	if f.missing {
 		return nil, missing("directory")
 	}
 	prefix := ""
@@ -256,7 +256,7 @@ func TestSource(t *testing.T) {
 					Source: f.source(tb, Options{Ahead: 3}),
 					Put:    func(stored sourcetest.File) error { f.put(string(stored.Key), stored.Content); return nil },
 					Remove: func(k sources.Key) error { f.mu.Lock(); defer f.mu.Unlock(); delete(f.files, string(k)); return nil },
-					Vanish: func() error { f.mu.Lock(); defer f.mu.Unlock(); f.gone = true; return nil },
+					Vanish: func() error { f.mu.Lock(); defer f.mu.Unlock(); f.missing = true; return nil },
 				}
 			}, sourcetest.Storable(func(keys ...sources.Key) bool {
 				for _, k := range keys {

@@ -25,13 +25,14 @@ func TestListingSpeed(t *testing.T) {
 		t.Skip("ASSETFERRY_TEST_LISTED is not set")
 	}
 	for name, start := range map[string]func(testing.TB, rclone.Program) storage{"local": onDisk, "WebDAV": rememberingWebDAV} {
-		s := start(t, newest(t))
-		makeFiles(t, s.dir+"/flat", count, false)
-		makeFiles(t, s.dir+"/tree", count, true)
 		for _, kind := range []string{"flat", "tree"} {
-			for _, p := range programs(t) {
-				t.Run(fmt.Sprintf("%s, %s, %s", name, kind, p.Version), func(t *testing.T) { speed(t, s, kind, p, count) })
-			}
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				s := start(t, newest(t))
+				makeFiles(t, s.dir+"/"+kind, count, kind == "tree")
+				for _, p := range programs(t) {
+					t.Run(p.Version.String(), func(t *testing.T) { speed(t, s, kind, p, count) })
+				}
+			})
 		}
 	}
 }
