@@ -16,9 +16,13 @@ var filters = []string{
 // ours are the settings, and ourPrefixes their prefixes, that decide how the program runs, listens
 // and logs. We set these.
 var (
-	ours        = []string{"RC", "DRY_RUN", "INTERACTIVE", "VERBOSE", "QUIET", "PROGRESS", "PROGRESS_TERMINAL_TITLE", "SYSLOG", "SYSLOG_FACILITY", "USE_JSON_LOG", "ASK_PASSWORD", "CPUPROFILE", "MEMPROFILE", "ERROR_ON_NO_TRANSFER", "DELETE_EXCLUDED"}
+	ours        = []string{"RC", "USE_SERVER_MODTIME", "DRY_RUN", "INTERACTIVE", "VERBOSE", "QUIET", "PROGRESS", "PROGRESS_TERMINAL_TITLE", "SYSLOG", "SYSLOG_FACILITY", "USE_JSON_LOG", "ASK_PASSWORD", "CPUPROFILE", "MEMPROFILE", "ERROR_ON_NO_TRANSFER", "DELETE_EXCLUDED"}
 	ourPrefixes = []string{"RC_", "METRICS_", "LOG_", "STATS", "DUMP"}
 )
+
+// serverTimes makes rclone use the times of uploads where the times of files are metadata that costs a
+// request for each, as in S3. They show changes as well.
+const serverTimes = "RCLONE_USE_SERVER_MODTIME=true"
 
 // childEnvironment returns the environment of rclone: ours, without our own variables, which may be
 // secret, and without those of rclone that change a listing or the way it runs. ignored are the

@@ -8,6 +8,7 @@ import (
 // features are what rclone says about a storage.
 type features struct {
 	Features struct {
+		BucketBased  bool
 		IsLocal      bool
 		ListR        bool
 		ReadMetadata bool
@@ -42,10 +43,10 @@ var people = []string{"description", "labels", "tags", "owner", "content-type", 
 // WebDAV servers. Its times are those of the uploads, and show changes as well.
 const unsettable = 24 * time.Hour
 
-func (f *features) abilities(o Options) abilities {
+func (f *features) abilities() abilities {
 	can := abilities{whole: f.Features.ListR}
 	switch p := time.Duration(f.Precision); {
-	case f.Features.SlowModTime && !o.ServerTimes:
+	case f.Features.SlowModTime && !f.Features.BucketBased: // buckets have the times of uploads
 	case p >= unsettable:
 		can.precision, can.unsure = time.Second, true
 	default:

@@ -242,27 +242,26 @@ func TestAhead(t *testing.T) {
 func TestAbilities(t *testing.T) {
 	for name, test := range map[string]struct {
 		features string
-		options  Options
 		want     sources.Traits
 		asks     listOptions
 	}{
-		"everything": {wholeFeatures, Options{}, sources.Traits{Precision: 1, ContentTags: true}, listOptions{NoMimeType: true, ShowHash: true, HashTypes: []string{"md5"}}},
-		"slow hashes": {`{"Features": {"SlowHash": true}, "Hashes": ["md5"], "Precision": 1000000000}`, Options{},
+		"everything": {wholeFeatures, sources.Traits{Precision: 1, ContentTags: true}, listOptions{NoMimeType: true, ShowHash: true, HashTypes: []string{"md5"}}},
+		"slow hashes": {`{"Features": {"SlowHash": true}, "Hashes": ["md5"], "Precision": 1000000000}`,
 			sources.Traits{Precision: time.Second}, listOptions{NoMimeType: true}},
-		"another hash": {`{"Features": {}, "Hashes": ["quickxor"], "Precision": 1000000000}`, Options{},
+		"another hash": {`{"Features": {}, "Hashes": ["quickxor"], "Precision": 1000000000}`,
 			sources.Traits{Precision: time.Second}, listOptions{NoMimeType: true, ShowHash: true, HashTypes: []string{"quickxor"}}},
-		"slow times": {`{"Features": {"SlowModTime": true}, "Hashes": ["md5"], "Precision": 1}`, Options{},
+		"slow times": {`{"Features": {"SlowModTime": true}, "Hashes": ["md5"], "Precision": 1}`,
 			sources.Traits{}, listOptions{NoMimeType: true, NoModTime: true}},
-		"times of the server": {`{"Features": {"SlowModTime": true}, "Hashes": ["md5"], "Precision": 1}`, Options{ServerTimes: true},
+		"times of uploads": {`{"Features": {"BucketBased": true, "SlowModTime": true}, "Hashes": ["md5"], "Precision": 1}`,
 			sources.Traits{Precision: 1}, listOptions{NoMimeType: true}},
-		"times that cannot be set": {`{"Features": {}, "Hashes": [], "Precision": 3153600000000000000}`, Options{},
+		"times that cannot be set": {`{"Features": {}, "Hashes": [], "Precision": 3153600000000000000}`,
 			sources.Traits{Precision: time.Second}, listOptions{NoMimeType: true}},
-		"metadata": {`{"Features": {"ReadMetadata": true}, "MetadataInfo": {"System": {"owner": {}}}, "Precision": 1}`, Options{},
+		"metadata": {`{"Features": {"ReadMetadata": true}, "MetadataInfo": {"System": {"owner": {}}}, "Precision": 1}`,
 			sources.Traits{Precision: 1, Describes: true}, listOptions{NoMimeType: true}},
-		"technical metadata": {`{"Features": {"ReadMetadata": true}, "MetadataInfo": {"System": {"mtime": {}}}, "Precision": 1}`, Options{},
+		"technical metadata": {`{"Features": {"ReadMetadata": true}, "MetadataInfo": {"System": {"mtime": {}}}, "Precision": 1}`,
 			sources.Traits{Precision: 1}, listOptions{NoMimeType: true}},
 	} {
-		s := newFake(test.features).source(t, test.options)
+		s := newFake(test.features).source(t, Options{})
 		if got := s.Traits(); got != test.want {
 			t.Errorf("%s: %+v, want %+v", name, got, test.want)
 		}

@@ -17,7 +17,7 @@ import (
 	"assetferry/sources"
 )
 
-// A Server is a running rclone, as in package internal/rclone. Its errors have classes for package
+// A Server is a running rclone with --use-server-modtime, as in package internal/rclone. Its errors have classes for package
 // retry, satisfy errors.Is(err, fs.ErrNotExist) where it fits, and may have methods IsAuth and Hint.
 type Server interface {
 	// Call runs a command and returns its response, which is JSON.
@@ -30,9 +30,6 @@ type Server interface {
 type Options struct {
 	// FollowLinks follows symbolic links of a local folder instead of reporting them.
 	FollowLinks bool
-	// ServerTimes means that the process uses the times of the storage's own clock where the times
-	// of files cost a request each (--use-server-modtime).
-	ServerTimes bool
 	// Ahead is the number of folders that are listed at once; 0 means 8.
 	Ahead int
 	// Concurrency is the maximum useful number of parallel Opens; 0 means no limit.
@@ -70,7 +67,7 @@ func (s *Source) ask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.abilities = can.abilities(s.options)
+	s.abilities = can.abilities()
 	if !can.Features.IsLocal {
 		return nil
 	}

@@ -45,7 +45,7 @@ func law(t *testing.T, s storage, server *rclone.Server) {
 		for _, f := range files {
 			must(tb, d.put(f))
 		}
-		src, err := source.New(tb.Context(), server, s.remote(folder), source.Options{ServerTimes: true})
+		src, err := source.New(tb.Context(), server, s.remote(folder), source.Options{})
 		must(tb, err)
 		return sourcetest.Fixture{
 			Source: src, Put: d.put,
