@@ -56,7 +56,7 @@ func (s *Source) stat(ctx context.Context, path string, o listOptions) (found, e
 	if err != nil || !o.Metadata {
 		return found{entry: e}, err
 	}
-	var l listed
-	err = json.Unmarshal(out.Item, &l)
-	return found{e, l.Metadata}, err
+	var with struct{ Metadata map[string]string }
+	err = json.Unmarshal(out.Item, &with)
+	return found{e, with.Metadata}, err
 }

@@ -5,10 +5,12 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"io"
+	"strconv"
 	"time"
+
+	"assetferry/internal/assets/paging"
 )
 
 // An entry is a file or a folder in a listing.
@@ -140,53 +142,78 @@ func isMangled(text []byte) bool {
 	}
 }
 
-// A listed is an entry as rclone writes it.
-type listed struct {
-	Path     string
-	Size     *int64
-	ModTime  string
-	IsDir    bool
-	Hashes   map[string]string
-	ID       string
-	Metadata map[string]string // only from operations/stat
-}
-
-// parse reads an entry.
+// parse reads an entry. It uses no reflection, which takes three times as long for each of a million
+// entries.
 func (s *Source) parse(text []byte) (entry, error) {
-	var l listed
-	if json.Unmarshal(text, &l) != nil || l.Path == "" {
+	e := entry{size: -1, mangled: isMangled(text)}
+	id := ""
+	in := paging.NewScanner(text)
+	valid := in.Object(func(key []byte) (ok bool) {
+		var value []byte
+		switch string(key) {
+		case "Path":
+			value, ok = in.Text()
+			e.path = string(value)
+		case "ID":
+			value, ok = in.Text()
+			id = string(value)
+		case "ModTime":
+			value, ok = in.Text()
+			ok = ok && e.readTime(value)
+		case "Size":
+			value, ok = in.Value()
+			ok = ok && e.readSize(value)
+		case "IsDir":
+			value, ok = in.Value()
+			e.isDir = string(value) == "true"
+		case "Hashes":
+			ok = s.readHash(in, &e)
+		default:
+			_, ok = in.Value()
+		}
+		return ok
+	})
+	if !valid || e.path == "" {
 		return entry{}, errForeign
 	}
-	e := entry{path: l.Path, isDir: l.IsDir, size: -1, tag: s.tagOf(l), mangled: isMangled(text)}
-	if l.Size != nil {
-		e.size = *l.Size
-	}
-	if l.ModTime == "" {
-		return e, nil
-	}
-	t, err := time.Parse(time.RFC3339, l.ModTime)
-	if err != nil {
-		return entry{}, errForeign
-	}
-	if t.Unix() > (time.Time{}).Unix() { // some storages have no time for an object
-		e.time = t.UTC()
+	if e.tag == "" && id != "" {
+		e.tag = "id:" + id
 	}
 	return e, nil
 }
 
-// tagOf returns the version tag of an entry: its hash or, if there is none, its ID. An MD5 has no name,
-// see sources.Traits.ContentTags.
-func (s *Source) tagOf(l listed) string {
-	name := s.abilities.hash
-	switch sum := l.Hashes[name]; {
-	case sum != "" && name == "md5":
-		return sum
-	case sum != "":
-		return name + ":" + sum
-	case l.ID != "":
-		return "id:" + l.ID
+func (e *entry) readSize(text []byte) bool {
+	size, err := strconv.ParseInt(string(text), 10, 64)
+	e.size = size
+	return err == nil
+}
+
+// readTime reads the time of an entry; some storages have none for an object.
+func (e *entry) readTime(text []byte) bool {
+	if len(text) == 0 {
+		return true
 	}
-	return ""
+	t, err := time.Parse(time.RFC3339, string(text))
+	if t.Unix() > (time.Time{}).Unix() {
+		e.time = t.UTC()
+	}
+	return err == nil
+}
+
+// readHash reads the version tag of an entry from its hashes. An MD5 has no name, see
+// sources.Traits.ContentTags.
+func (s *Source) readHash(in *paging.Scanner, e *entry) bool {
+	return in.Object(func(key []byte) bool {
+		value, ok := in.Text()
+		if string(key) != s.abilities.hash || len(value) == 0 {
+			return ok
+		}
+		e.tag = string(value)
+		if s.abilities.hash != "md5" {
+			e.tag = s.abilities.hash + ":" + e.tag
+		}
+		return ok
+	})
 }
 
 // Marks in the data of an entry.

@@ -50,7 +50,7 @@ var allowed = map[string][]string{
 	"sources/s3":                   {"sources", "internal/redact", "internal/retry", "sources/remote"},
 	"sources/ckfinder":             {"sources", "internal/outbound", "internal/retry", "sources/remote"},
 	"sources/sourcetest":           {"sources", "sources/memory"},
-	"sources/rclone":               {"sources", "internal/retry", "sources/keyindex", "sources/remote"},
+	"sources/rclone":               {"sources", "internal/assets/paging", "internal/retry", "sources/keyindex", "sources/remote"},
 	"sources/table":                {"sources", "internal/outbound", "internal/retry", "internal/tabular", "sources/keyindex", "sources/remote"},
 	"internal/assets":              {"internal/assets/paging", "internal/outbound", "internal/ratelimit", "internal/redact", "internal/retry", "internal/token"},
 	"internal/assets/paging":       {"internal/outbound"},
