@@ -34,7 +34,7 @@ type abilities struct {
 }
 
 // hashes are the hashes that are used, the best first.
-var hashes = []string{"md5", "sha256", "sha1", "quickxor", "dropbox", "hidrive", "mailru", "whirlpool", "crc32"}
+var hashes = []string{"md5", "sha256", "sha1", "quickxor", "dropbox", "hidrive", "mailru", "crc32"}
 
 // people are the names of metadata that people write or read.
 var people = []string{"description", "labels", "tags", "owner", "content-type", "title", "created-by-display-name"}

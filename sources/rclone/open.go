@@ -2,9 +2,6 @@ package rclone
 
 import (
 	"context"
-	"crypto/md5" // storages have MD5 hashes
-	"crypto/sha1"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -12,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
-	"strings"
 	"time"
 
 	"assetferry/internal/retry"
@@ -40,21 +36,6 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 	return r, nil
 }
 
-// sum returns the hash of a version tag and its value in hexadecimal digits; nil if it is none that can
-// be computed.
-func (s *Source) sum(tag string) (sum hash.Hash, want string) {
-	name, value, named := strings.Cut(tag, ":")
-	switch {
-	case s.abilities.hash == "md5" && !named && len(tag) == hex.EncodedLen(md5.Size):
-		return md5.New(), tag
-	case name == "sha1":
-		return sha1.New(), value
-	case name == "sha256":
-		return sha256.New(), value
-	}
-	return nil, ""
-}
-
 // A reader reads one object to its listed size.
 type reader struct {
 	*remote.Reader
@@ -64,6 +45,7 @@ type reader struct {
 	opened time.Time
 	sum    hash.Hash // of all content; nil if the listing has none
 	want   string
+	read   int64 // bytes
 	end    error // the result of the comparison at the end, once it was made
 }
 
@@ -75,6 +57,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	if r.sum != nil {
 		_, _ = r.sum.Write(p[:n]) // it never fails
+		r.read += int64(n)
 	}
 	if err == io.EOF {
 		r.end = r.check()
@@ -94,7 +77,7 @@ const (
 // a change during a long read shows only in the time of the object.
 func (r *reader) check() error {
 	if r.sum != nil {
-		if got := hex.EncodeToString(r.sum.Sum(nil)); got != r.want {
+		if got := r.checksum(); got != r.want {
 			return r.fail(changed("its checksum is %s instead of %s", got, r.want))
 		}
 		return io.EOF
@@ -107,6 +90,8 @@ func (r *reader) check() error {
 	}
 	return io.EOF
 }
+
+func (r *reader) checksum() string { return hex.EncodeToString(r.sum.Sum(nil)) }
 
 // changed returns the error for an object that is not the listed one.
 func changed(format string, args ...any) error {
@@ -222,8 +207,28 @@ func (r *reader) refused(err error) error {
 	return &remote.Failure{Err: errOpen, Kind: retry.Transient}
 }
 
+// A sizeError means that a storage lists another size than that of the content, which has the listed
+// checksum. OneDrive does that with documents and pictures that it changes. rclone cuts off content
+// that is longer, so such an object cannot be read through it.
+type sizeError struct{ has, listed int64 }
+
+func (e *sizeError) Error() string {
+	return fmt.Sprintf("the content with the listed checksum has %d bytes, and not the listed %d: the storage lists a wrong size", e.has, e.listed)
+}
+
+// Hint returns the next step.
+func (e *sizeError) Hint() string {
+	return "copy the object to a local folder with rclone copy --ignore-size, and migrate that folder"
+}
+
+// Class implements retry.Classified.
+func (e *sizeError) Class() retry.Class { return retry.Permanent }
+
 // fail converts the errors of Read.
 func (r *reader) fail(err error) error {
+	if r.sum != nil && r.read < r.object.Size && r.checksum() == r.want {
+		err = &sizeError{r.read, r.object.Size}
+	}
 	if _, tooOften := errors.AsType[*retry.CutError](err); tooOften {
 		err = &remote.Failure{Err: err, Kind: retry.Transient}
 	}
