@@ -17,6 +17,8 @@ import (
 var (
 	// ErrDirectoryNotFound means that the storage has no such folder. It is an fs.ErrNotExist, too.
 	ErrDirectoryNotFound = notFound("directory not found")
+	// ErrFile means that the path of a storage is a file.
+	ErrFile = errors.New("is a file, not a folder")
 	// ErrUnknownRemote means that the configuration of rclone has no remote of that name.
 	ErrUnknownRemote = errors.New("no such remote in the configuration of rclone")
 	// ErrEncrypted means that the configuration needs a password, and none is set.
@@ -64,6 +66,8 @@ func (e *Error) Hint() string {
 	switch {
 	case errors.Is(e.Is, ErrUnknownRemote):
 		return "list the remotes with rclone listremotes, and create one with rclone config"
+	case errors.Is(e.Is, ErrFile):
+		return "name the folder of the file, and use --include for a part of it"
 	case e.auth:
 		return "renew the credentials of the remote with rclone config reconnect REMOTE: or rclone config"
 	case errors.Is(e.Is, ErrEncrypted), errors.Is(e.Is, ErrWrongPassword), errors.Is(e.Is, ErrConfig):
@@ -175,6 +179,10 @@ func (e *Error) classify(hasPassword bool) {
 		e.kind, e.Is = retry.Fatal, ErrUnknownRemote
 	case has("directory not found"):
 		e.kind, e.Is = retry.Permanent, ErrDirectoryNotFound
+	case has("is a file not a directory"):
+		e.kind, e.Is = retry.Permanent, ErrFile
+	case has("is a directory not a file"):
+		e.kind, e.Is = retry.Permanent, fs.ErrNotExist
 	case missingFile.MatchString(e.Message):
 		e.kind, e.Is = retry.Permanent, fs.ErrNotExist
 	case rateLimited.MatchString(e.Message):

@@ -26,6 +26,8 @@ func TestFailure(t *testing.T) {
 		{`didn't find section in config file ("nope")`, 500, ErrUnknownRemote, retry.Fatal, false},
 		{"error in ListJSON: directory not found", 404, ErrDirectoryNotFound, retry.Permanent, false},
 		{"error in ListJSON: directory not found", 404, fs.ErrNotExist, retry.Permanent, false},
+		{"is a file not a directory", 500, ErrFile, retry.Permanent, false},
+		{"failed to find object: is a directory not a file", 500, fs.ErrNotExist, retry.Permanent, false},
 		{"failed to find object: object not found", 404, fs.ErrNotExist, retry.Permanent, false},
 		{"couldn't find root directory ID: Get \"https://x\": couldn't fetch token: invalid_grant: maybe token expired? - try refreshing with \"rclone config reconnect drive:\"", 500, nil, retry.Fatal, true},
 		{"googleapi: Error 403: User Rate Limit Exceeded, userRateLimitExceeded", 500, nil, retry.Throttled, false},
