@@ -74,6 +74,8 @@ func Decide(s Situation, r Rules) (state.Action, Reason) {
 	switch {
 	case s.Skipped != "": // first, so that a rule can exclude objects that cannot be read
 		return state.Skip, s.Skipped
+	case s.Failed == ReasonAmbiguous:
+		return state.Conflict, s.Failed
 	case s.Failed != "":
 		return state.Skip, s.Failed
 	case s.Deleted:

@@ -19,6 +19,7 @@ func because(r Reason) func(Situation) Reason { return func(Situation) Reason { 
 func laws() []law {
 	return []law{
 		{func(s Situation, _ Rules) bool { return s.Skipped != "" }, state.Skip, func(s Situation) Reason { return s.Skipped }},
+		{func(s Situation, _ Rules) bool { return s.Failed == ReasonAmbiguous }, state.Conflict, because(ReasonAmbiguous)},
 		{func(s Situation, _ Rules) bool { return s.Failed != "" }, state.Skip, func(s Situation) Reason { return s.Failed }},
 		{func(s Situation, _ Rules) bool { return isSame(s) && s.MetadataPending && s.RetriesExhausted != "" }, state.UpdateMetadata, func(s Situation) Reason { return s.RetriesExhausted }},
 		{func(s Situation, _ Rules) bool { return isSame(s) && s.MetadataPending }, state.UpdateMetadata, because(ReasonMetadataMissing)},
@@ -54,6 +55,7 @@ func syncLaws() []law {
 	due := func(s Situation, r Rules) bool { return s.Deleted && r.Sync.Delete == "trash" && s.Expired }
 	return []law{
 		{func(s Situation, _ Rules) bool { return s.Skipped != "" }, state.Skip, func(s Situation) Reason { return s.Skipped }},
+		{func(s Situation, _ Rules) bool { return s.Failed == ReasonAmbiguous }, state.Conflict, because(ReasonAmbiguous)},
 		{func(s Situation, _ Rules) bool { return s.Failed != "" }, state.Skip, func(s Situation) Reason { return s.Failed }},
 
 		{func(s Situation, r Rules) bool { return s.Deleted && r.Sync.Delete == "never" }, state.Skip, because(ReasonDeletedAtSource)},
@@ -95,7 +97,7 @@ func TestDecideSyncCrossProduct(t *testing.T) {
 	t.Parallel()
 	cases := 0
 	for _, skipped := range []Reason{"", ReasonExcluded} {
-		for _, failed := range []Reason{"", ReasonUnreadable} {
+		for _, failed := range []Reason{"", ReasonUnreadable, ReasonAmbiguous} {
 			for _, problem := range []Reason{"", ReasonUnsupportedType, ReasonTooLarge} {
 				for _, memory := range []Memory{MemorySame, MemoryChanged, MemoryPossiblyChanged, MemoryTouched} {
 					for _, standing := range []Condition{ConditionUnknown, ConditionUnchanged, ConditionDeleted, ConditionMoved, ConditionEdited, ConditionMetadataEdited} {
@@ -112,7 +114,7 @@ func TestDecideSyncCrossProduct(t *testing.T) {
 			}
 		}
 	}
-	if cases != 2*2*3*4*6*2*128*12 {
+	if cases != 2*3*3*4*6*2*128*12 {
 		t.Errorf("looked at %d cases", cases)
 	}
 }
@@ -143,7 +145,7 @@ func TestDecideCrossProduct(t *testing.T) {
 	t.Parallel()
 	cases := 0
 	for _, skipped := range []Reason{"", ReasonSystemFile, ReasonExcluded, ReasonSymlink} {
-		for _, failed := range []Reason{"", ReasonUnreadable, ReasonMissingAtSource} {
+		for _, failed := range []Reason{"", ReasonUnreadable, ReasonMissingAtSource, ReasonAmbiguous} {
 			for _, problem := range []Reason{"", ReasonUnsupportedType, ReasonNoCategoryPossible, ReasonInvalidKey, ReasonTooLarge, ReasonNameTooLong} {
 				for _, memory := range []Memory{MemoryNone, MemorySame, MemoryChanged, MemoryPossiblyChanged} {
 					for _, existing := range []Existing{ExistingNothing, ExistingEqual, ExistingOther} {
@@ -160,7 +162,7 @@ func TestDecideCrossProduct(t *testing.T) {
 			}
 		}
 	}
-	if cases != 4*3*6*4*3*3*8*18 {
+	if cases != 4*4*6*4*3*3*8*18 {
 		t.Errorf("looked at %d cases", cases)
 	}
 }

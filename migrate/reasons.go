@@ -119,6 +119,8 @@ var (
 		remedy: "have the owner of the bucket restore the object from the archive, then run the same command again"})
 	ReasonFolderMarker = define(definition{code: "folder_marker", text: "folder marker",
 		remedy: "nothing to do: folders are created for the objects in them"})
+	ReasonNoSize = define(definition{code: "no_size", text: "has no size: a document of an online editor", missed: true,
+		remedy: "export the document at the source, for example as a PDF, or copy it with rclone copy, which exports it"})
 	ReasonUnsupportedType = define(definition{code: "unsupported_type", text: "unsupported file type: no category allows the extension", ownRule: true, missed: true,
 		remedy: "use {unsupported} create (with {fallback_category} for names without an extension) or {category}; or have an administrator allow the extension in a category"})
 	ReasonMappingRule = define(definition{code: "mapping_rule", text: "skipped by a mapping rule", ownRule: true,
@@ -131,6 +133,8 @@ var (
 		remedy: "make the folder readable; its assets stay as they are"})
 	ReasonUnreadable = define(definition{code: "unreadable", text: "cannot be read", fails: true, missed: true,
 		remedy: "have the owner of the source grant read access to the object, or exclude the object with {exclude}"})
+	ReasonAmbiguous = define(definition{code: "ambiguous", text: "several objects at the source have this key", missed: true,
+		remedy: "rename or delete all but one of the objects at the source; with rclone: rclone dedupe REMOTE:path"})
 	ReasonTableError = define(definition{code: "table_error", text: "its rows in the metadata table are invalid", fails: true, missed: true,
 		remedy: "correct the rows that the error names, or exclude the object with {exclude}"})
 	ReasonMetadataUnreadable = define(definition{code: "metadata_unreadable", text: "its metadata cannot be read, and mapping rules need it", fails: true, missed: true,

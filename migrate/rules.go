@@ -233,6 +233,8 @@ func (r Rules) SkipReason(o sources.Object, now time.Time) Reason {
 		return ReasonArchived
 	case o.Obstacle == sources.FolderMarker:
 		return ReasonFolderMarker
+	case o.Obstacle == sources.Unsized:
+		return ReasonNoSize
 	case IsJunk(o.Key):
 		return ReasonSystemFile
 	case MatchAny(r.Exclude, o.Key):

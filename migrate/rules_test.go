@@ -115,6 +115,8 @@ func TestSkipReason(t *testing.T) {
 		{"special", Rules{}, sources.Object{Key: "a.jpg", Obstacle: sources.Special}, ReasonNotRegularFile},
 		{"archived", Rules{}, sources.Object{Key: "a.jpg", Obstacle: sources.Archived}, ReasonArchived},
 		{"folder marker", Rules{}, sources.Object{Key: "a/", Obstacle: sources.FolderMarker}, ReasonFolderMarker},
+		{"without a size", Rules{}, sources.Object{Key: "a.gdoc", Obstacle: sources.Unsized}, ReasonNoSize},
+		{"ambiguous", Rules{}, sources.Object{Key: "a.jpg", Obstacle: sources.Ambiguous}, ""},
 		{"unreadable", Rules{}, sources.Object{Key: "a.jpg", Obstacle: sources.Unreadable}, ""},
 		{"unreadable and excluded", Rules{Exclude: []string{"a*"}}, sources.Object{Key: "a.jpg", Obstacle: sources.Unreadable}, ReasonExcluded},
 		{"unreadable and not included", Rules{Include: []string{"b*"}}, sources.Object{Key: "a.jpg", Obstacle: sources.Unreadable}, ReasonExcluded},

@@ -93,6 +93,8 @@ const (
 	Miswritten          Obstacle = "error in the table"
 	Archived            Obstacle = "in an archive storage class"
 	FolderMarker        Obstacle = "folder marker" // an empty object, as consoles and tools create them
+	Ambiguous           Obstacle = "several objects have this key"
+	Unsized             Obstacle = "has no size" // a document of an online editor
 )
 
 // Because returns an obstacle with its reason.

@@ -39,6 +39,9 @@ func addCompletions(f *command.Factory, root *cobra.Command) {
 			}
 			_, flag.Usage = cmdline.Describe(flag) // shells show it as it is, with its back quotes
 		})
+		if c.ValidArgsFunction != nil && strings.Contains(c.Use, "SOURCE") {
+			c.ValidArgsFunction = offerSources(f, c.ValidArgsFunction)
+		}
 		for _, sub := range c.Commands() {
 			each(sub)
 		}
@@ -75,6 +78,20 @@ func offer(f *command.Factory, flag *pflag.Flag) cobra.CompletionFunc {
 		return cmdline.Directories
 	}
 	return cobra.NoFileCompletions
+}
+
+// offerSources offers the remotes of rclone after "rclone:", and otherwise what folders does.
+func offerSources(f *command.Factory, folders cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if !command.IsRclone(begun) || !loadQuietly(f, cmd) {
+			return folders(cmd, args, begun)
+		}
+		names, err := f.RcloneSources(context.Background())
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
 }
 
 // offerRuns offers the runs in the state database.

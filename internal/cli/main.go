@@ -5,13 +5,22 @@ package cli
 
 import (
 	"context"
+	"os"
 	"slices"
 
 	"assetferry/internal/cli/command"
+	"assetferry/internal/rclone"
 )
 
 // Main runs the command in the arguments of this process, and returns its exit code.
-func Main(args []string) (code int) { return run(context.Background(), args, command.StdEnv()) }
+//
+// Where the system does not end child processes, the program is also the supervisor of rclone.
+func Main(args []string) (code int) {
+	if len(args) > 1 && args[0] == rclone.SuperviseArg {
+		return rclone.Supervise(args[1:], os.Stdin)
+	}
+	return run(context.Background(), args, command.StdEnv())
+}
 
 // run is Main in an environment of its own, for tests.
 func run(ctx context.Context, args []string, e command.Environment) int {

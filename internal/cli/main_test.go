@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"assetferry/internal/cli/command"
+	"assetferry/internal/rclone/rclonetest"
 	"assetferry/internal/test/longtest"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -23,6 +24,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(leakFree{m}, map[string]func(){
 		"assetferry": func() { exitProcess(run(context.Background(), os.Args[1:], testEnv())) },
 		"leak":       func() { exitProcess(leak()) },
+		"rclone":     func() { os.Exit(rclonetest.Main()) },
 	})
 }
 

@@ -60,9 +60,9 @@ func hosts() map[string]trace {
 }
 
 // notTraced returns the hosts in the help that tests cannot use, because they depend on the
-// machine.
+// machine, or because another program contacts them.
 func notTraced() []string {
-	return []string{"hosts for AWS credentials", "a proxy, if HTTPS_PROXY", "the name servers of this machine"}
+	return []string{"hosts for AWS credentials", "for a remote of rclone: rclone contacts the hosts of the storage", "a proxy, if HTTPS_PROXY", "the name servers of this machine"}
 }
 
 // readsBeside matches files that commands read without a flag or setting; see systemFiles.

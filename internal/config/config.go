@@ -79,6 +79,7 @@ type Settings struct {
 
 	Endpoint        string // of S3; empty: as the environment or the profile of AWS say
 	S3Anonymous     bool
+	Rclone          string // the program; "" means the first in PATH
 	S3RequesterPays bool
 	S3Tags          bool
 

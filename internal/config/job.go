@@ -92,8 +92,12 @@ func parseJob(f file, node ast.Node) (j Job, err error) {
 // IsURL reports whether a source is a URL and not a folder.
 func IsURL(source string) bool {
 	_, isTable := TableOf(source)
-	return isTable || strings.Contains(source, "://")
+	_, isRemote := RemoteOf(source)
+	return isTable || isRemote || strings.Contains(source, "://")
 }
+
+// RemoteOf returns the REMOTE:path of a source that rclone reads.
+func RemoteOf(source string) (remote string, ok bool) { return strings.CutPrefix(source, "rclone:") }
 
 // tablePrefix is the start of a source that is a table.
 const tablePrefix = "table:"

@@ -51,6 +51,7 @@ func (s *Settings) table() []row {
 		{key: "table_columns", example: "url=Download URL", set: list(&s.TableColumns), list: true},
 		{key: "table_root", example: "exported", set: text(&s.TableRoot), path: true},
 		{key: "table_check", set: yesNo(&s.TableCheck), yesNo: true},
+		{key: "rclone", env: "ASSETFERRY_RCLONE", example: "/opt/rclone/rclone", set: text(&s.Rclone), path: true},
 		{key: "source_host", example: "dam.example.com", set: list(&s.SourceHosts), list: true},
 		choice("wordpress_folders", &s.WordPressFolders, "date", "post"),
 		{key: "allow_private_networks", set: yesNo(&s.AllowPrivateNetworks), yesNo: true},

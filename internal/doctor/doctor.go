@@ -13,6 +13,7 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/internal/config"
 	"assetferry/internal/event"
+	"assetferry/internal/rclone"
 	"assetferry/internal/token"
 	"assetferry/sources"
 )
@@ -49,6 +50,8 @@ type Host interface {
 	Ping(context.Context) error
 	// OpenSource opens a source without the files of the state database in it.
 	OpenSource(ctx context.Context, source, state string) (s sources.Source, identity string, err error)
+	// Rclone returns the rclone that reads the source.
+	Rclone(context.Context) (*rclone.Server, error)
 	OpenAI(context.Context) (*AIService, error)
 	ChooseModel(context.Context) (ai.Model, error)
 	Approvals() (Approvals, error)
@@ -89,9 +92,11 @@ func (d *Doctor) Checks() []Check {
 		{"workspace", d.checkWorkspace},
 		{"limits", d.checkLimits},
 		{"categories", d.checkCategories},
-		{"source", d.checkSource},
-		{"state", d.checkState},
 	}
+	if d.usesRclone() {
+		checks = append(checks, Check{"rclone", d.checkRclone}, Check{"rclone_configuration", d.checkRcloneConfiguration})
+	}
+	checks = append(checks, Check{"source", d.checkSource}, Check{"state", d.checkState})
 	if d.usesAI() {
 		checks = append(checks, Check{"ai_service", d.checkAI}, Check{"ai_routes", d.checkAIRoutes})
 	}

@@ -129,7 +129,7 @@ func (e *expiry) mayBeMoved(ctx context.Context, oldest time.Time) (*safety.Unco
 		case err != nil:
 			return nil, err
 		case !possible:
-		case i.State == state.ItemFailed && i.Size == 0 && i.Obstacle != "":
+		case i.State != state.ItemSkipped && i.Size == 0 && i.Obstacle != "":
 			if err := unconfirmed.AddUnsized(ctx, i.Key); err != nil {
 				return nil, err
 			}

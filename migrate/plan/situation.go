@@ -41,6 +41,8 @@ func failed(o sources.Object) migrate.Reason {
 		return migrate.ReasonTableError
 	case o.Obstacle == migrate.ObstacleUnconfirmed:
 		return migrate.ReasonUnconfirmedDeleted
+	case o.Obstacle == sources.Ambiguous:
+		return migrate.ReasonAmbiguous
 	case o.Obstacle.IsFailure():
 		return migrate.ReasonUnreadable
 	}

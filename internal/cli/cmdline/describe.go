@@ -52,7 +52,7 @@ var groups = []struct{ title, flags string }{
 		" approval approval-request approval-expires approved-by hash"},
 	{"Limits", "concurrency max-requests bwlimit max-duration until wait confirm-timeout keep-runs max-credits" +
 		" max-file-size max-megapixels max-storage max-bandwidth plan"},
-	{"Source access", "endpoint s3-anonymous s3-requester-pays s3-tags table-columns table-root table-check source-host wordpress-folders"},
+	{"Source access", "endpoint s3-anonymous s3-requester-pays s3-tags table-columns table-root table-check rclone source-host wordpress-folders"},
 	{"Privacy", "enrich-exclude enrich-private never-category never-tag"},
 	{"AI content service", "ai-model ai-context ai-limits ai-compatibility ai-permission ai-route" +
 		" no-ai ai-listen ai-fault ai-rates ai-credits ai-on-premises ai-profile ai-output language"},

@@ -24,6 +24,7 @@ import (
 	"assetferry/internal/config"
 	"assetferry/internal/event"
 	"assetferry/internal/private"
+	"assetferry/internal/rclone"
 	"assetferry/internal/redact"
 	"assetferry/internal/runstatus"
 	"assetferry/internal/ui"
@@ -64,6 +65,7 @@ type Factory struct {
 	read     *Destination   // the workspace that is the source, if it is one
 	headers  remote.Headers // for the source, once they are known
 	account  siteAccount    // for a WordPress site, once it is known
+	rclone   *rclone.Server // nil until a source needs it
 
 	Redactor *redact.Redactor // of all secrets that this process has
 

@@ -25,7 +25,7 @@ import (
 )
 
 // KindsOfSources is the hint for a missing or a wrong source.
-const KindsOfSources = "a source is a directory, such as ./photos, a bucket, such as s3://bucket/prefix, a CKFinder connector, such as ckfinder+https://www.example.com/ckfinder/connector, a WordPress site, such as wordpress+https://www.example.com, another environment of the service, such as ckbox://production, or an export of another asset manager, such as table:export.csv"
+const KindsOfSources = "a source is a directory, such as ./photos, a bucket, such as s3://bucket/prefix, a CKFinder connector, such as ckfinder+https://www.example.com/ckfinder/connector, a WordPress site, such as wordpress+https://www.example.com, another environment of the service, such as ckbox://production, an export of another asset manager, such as table:export.csv, or a remote of rclone, such as rclone:drive:photos"
 
 // A kind of source is known by the prefix of its URL. A directory has none.
 type kind struct {
@@ -44,6 +44,7 @@ func kinds() []kind {
 		{[]string{ckfinder.Schemes[0] + "://", ckfinder.Schemes[1] + "://"}, connectorName, connectorHint, (*Factory).openConnector},
 		{[]string{wordpress.Schemes[0] + "://", wordpress.Schemes[1] + "://"}, siteName, siteHint, (*Factory).openSite},
 		{[]string{table.Scheme + ":"}, TableName, tableHint, (*Factory).openTable},
+		{[]string{rcloneScheme}, rcloneName, rcloneHint, (*Factory).openRclone},
 	}
 }
 

@@ -22,6 +22,8 @@ func TestKindsOfSources(t *testing.T) {
 		"ckfinder+http://HOST/c":    "ckfinder+http://host/c",
 		"wordpress+https://HOST/b/": "wordpress+https://host/b",
 		"wordpress+http://HOST":     "wordpress+http://host",
+		"rclone:drive:a/":           "rclone:drive:a",
+		"rclone::sftp,host=h:/a/":   "rclone::sftp,host=h:/a",
 		"table:export.csv":          "table:" + table,
 		filepath.Join("a", "b", ""): filepath.Join(filepath.Dir(table), "a", "b"),
 	}
@@ -40,7 +42,7 @@ func TestKindsOfSources(t *testing.T) {
 			}
 		}
 	}
-	for _, url := range []string{"s3://", "s3://user:hush@bucket", "ckbox://", "ckfinder+https://user:hush@host/c", "wordpress+https://user:hush@host", "dav://user:hush@host/"} {
+	for _, url := range []string{"s3://", "s3://user:hush@bucket", "ckbox://", "ckfinder+https://user:hush@host/c", "wordpress+https://user:hush@host", "dav://user:hush@host/", "rclone::sftp,host=h,pass=hush:/a", "rclone:/a"} {
 		if _, err := NameOf(url); err == nil || CheckURL(url) == nil || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%s: %v", url, err)
 		}

@@ -79,6 +79,7 @@ command again.
 	command.AddS3Flags(flags)
 	command.AddTableFlags(flags)
 	command.AddWordPressFlags(flags)
+	command.AddRcloneFlags(flags)
 	addSendingFlags(flags, &o)
 	return c
 }

@@ -550,4 +550,5 @@ func addSelectionFlags(f *pflag.FlagSet) {
 	command.AddS3Flags(f)
 	command.AddTableFlags(f)
 	command.AddWordPressFlags(f)
+	command.AddRcloneFlags(f)
 }

@@ -75,6 +75,7 @@ func NewDoctorCommand(f *command.Factory) *cobra.Command {
 	command.AddS3Flags(flags)
 	command.AddTableFlags(flags)
 	command.AddWordPressFlags(flags)
+	command.AddRcloneFlags(flags)
 	command.AddAIFlags(flags)
 	flags.BoolVar(&o.probe, "probe", false, "measure undocumented behaviour of the service")
 	flags.StringVar(&o.output, "output", "assetferry-profile.yaml", "write the profile to this `file`")

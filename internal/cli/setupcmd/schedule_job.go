@@ -35,6 +35,11 @@ func scheduledJob(ctx context.Context, f *command.Factory, cmd *cobra.Command, s
 			return nil, err
 		}
 	}
+	if command.IsRclone(source) {
+		if inherited, err = f.InheritRclone(ctx, inherited); err != nil {
+			return nil, err
+		}
+	}
 	var identity schedule.Identity
 	if identity.Source, err = f.SourceName(ctx, source); err != nil {
 		return nil, err
@@ -70,7 +75,10 @@ func wholeSource(ctx context.Context, f *command.Factory, source string) (string
 	if command.IsTable(source) {
 		return command.WholeTable(source)
 	}
-	_, err := command.NameOf(source)
+	name, err := command.NameOf(source)
+	if command.IsRclone(source) {
+		return name, err
+	}
 	return source, err
 }
 

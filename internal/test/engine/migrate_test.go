@@ -365,6 +365,7 @@ func TestObstacles(t *testing.T) {
 	for key, o := range map[sources.Key]sources.Obstacle{
 		"link.jpg": sources.Symlink, "broken.jpg": sources.BrokenSymlink, "pipe.jpg": sources.Special,
 		"locked.jpg": sources.Unreadable, "cold.jpg": sources.Archived, "closed/": sources.UnreadableDirectory,
+		"twice.jpg": sources.Ambiguous, "text.gdoc": sources.Unsized,
 		"private/": sources.UnreadableDirectory, "private.jpg": sources.Unreadable,
 	} {
 		w.source.PutObject(sources.Object{Key: key, Obstacle: o}, nil)
@@ -372,7 +373,7 @@ func TestObstacles(t *testing.T) {
 	r := migrate.DefaultRules()
 	r.Exclude = []string{"private*"}
 	plan := w.migrate(r)
-	w.wantStates(plan, map[string]int64{"create done": 1, "skip skipped": 5, "skip failed": 3})
+	w.wantStates(plan, map[string]int64{"create done": 1, "skip skipped": 6, "skip failed": 3, "conflict conflict": 1})
 	if plan.Hidden != 1 {
 		t.Errorf("got %d hidden, want 1: what is excluded does not count", plan.Hidden)
 	}

@@ -487,6 +487,35 @@ func TestSyncWaitsForWhatIsArchived(t *testing.T) {
 	}
 }
 
+// TestSyncOfAmbiguousKeys verifies that an object whose key several objects have now keeps its asset,
+// and that it may be any deleted object, until one of them is left.
+func TestSyncOfAmbiguousKeys(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("a.jpg", "picture", "old/b.jpg", "picture 2", "c.jpg", "to be there")
+	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.GracePeriod = "trash", 0 })
+	w.syncs(removing)
+	known, id := w.receipt("a.jpg").Object, w.receipt("a.jpg").Asset
+	w.source.Delete("old/b.jpg")
+	w.source.PutObject(sources.Object{Key: "a.jpg", Obstacle: sources.Ambiguous}, nil)
+	w.source.PutObject(sources.Object{Key: "new/b.jpg", Obstacle: sources.Ambiguous}, nil)
+	w.syncs(removing) // the deletion is seen first
+	for range 2 {
+		plan := w.syncs(removing)
+		for key, want := range map[string]migrate.Reason{"a.jpg": migrate.ReasonAmbiguous, "new/b.jpg": migrate.ReasonAmbiguous, "old/b.jpg": migrate.ReasonPossiblyMoved} {
+			if i := w.item(plan, key); i.Reason != string(want) || i.State == state.ItemDone {
+				t.Errorf("%s: %s (%s), %s", key, i.Action, i.Reason, i.State)
+			}
+		}
+	}
+	w.source.PutObject(known, []byte("picture"))
+	w.put("new/b.jpg", "picture 2")
+	plan := w.syncs(removing)
+	if i := w.item(plan, "new/b.jpg"); i.Action != state.Move || w.receipt("a.jpg").Asset != id {
+		t.Errorf("got %s (%s), a.jpg has %s", i.Action, i.Reason, w.receipt("a.jpg").Asset)
+	}
+}
+
 // unopened is a source that lists an object, and fails to open it while err is set.
 type unopened struct {
 	sources.Source

@@ -1,0 +1,124 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/exit"
+	"assetferry/internal/config"
+	"assetferry/internal/rclone"
+	"assetferry/migrate"
+	"assetferry/sources"
+	remotes "assetferry/sources/rclone"
+)
+
+const (
+	rcloneScheme = "rclone:"
+	rcloneHint   = "write rclone:REMOTE:path; rclone listremotes prints the remotes (see assetferry help sources)"
+	secretHint   = "put the storage into the configuration of rclone, and name it as rclone:REMOTE:path:\n  rclone config"
+)
+
+// IsRclone reports whether rclone reads a source.
+func IsRclone(source string) bool {
+	_, is := config.RemoteOf(source)
+	return is
+}
+
+func rcloneName(source string) (string, error) {
+	text, _ := config.RemoteOf(source)
+	r, err := rclone.ParseRemote(text)
+	if err != nil {
+		return "", err
+	}
+	return rcloneScheme + r.String(), nil
+}
+
+// openRclone opens a remote of rclone as a source.
+func (f *Factory) openRclone(ctx context.Context, source string) (sources.Source, string, error) {
+	text, _ := config.RemoteOf(source)
+	r, err := rclone.ParseRemote(text)
+	switch {
+	case errors.Is(err, rclone.ErrSecretParameter):
+		return nil, "", badURL(err, secretHint)
+	case err != nil:
+		return nil, "", badURL(err, rcloneHint)
+	}
+	server, err := f.Rclone(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, "", err
+		}
+		return nil, "", &sources.Error{Op: "open", Source: rcloneScheme + r.String(), Err: err, Hint: exit.HintOf(err)}
+	}
+	s, err := remotes.New(ctx, server, r.String(), remotes.Options{FollowLinks: f.Settings.Symlinks == "follow", Concurrency: migrate.Workers(f.Settings.Concurrency)})
+	if err != nil {
+		return nil, "", err
+	}
+	return s, s.Identity(), nil
+}
+
+// Rclone returns the rclone of this command, which it starts if needed.
+func (f *Factory) Rclone(ctx context.Context) (*rclone.Server, error) {
+	if f.rclone != nil {
+		return f.rclone, nil
+	}
+	environ := os.Environ()
+	program, err := rclone.Find(ctx, f.Settings.Rclone, environ)
+	if err != nil {
+		return nil, err
+	}
+	if ignored := rclone.IgnoredFilters(environ); len(ignored) > 0 {
+		f.Out.Log().Warn("filters of rclone are ignored: " + strings.Join(ignored, ", ") + "; use --include, --exclude and --min-age")
+	}
+	s, err := rclone.Start(ctx, program, rclone.Options{Environ: environ, Redactor: f.Redactor, Connections: migrate.Workers(f.Settings.Concurrency)})
+	if err != nil {
+		return nil, err
+	}
+	f.rclone = s
+	f.CloseLater(s.Close)
+	return s, nil
+}
+
+// RcloneSources returns the remotes in the configuration of rclone, as sources.
+func (f *Factory) RcloneSources(ctx context.Context) ([]string, error) {
+	names, err := rclone.RemoteNames(ctx, f.Settings.Rclone, os.Environ())
+	for i, name := range names {
+		names[i] = rcloneScheme + name + ":"
+	}
+	return names, err
+}
+
+// InheritRclone adds what a scheduled run needs to start rclone: its variables and its configuration,
+// in which rclone stores renewed tokens.
+func (f *Factory) InheritRclone(ctx context.Context, inherited config.Inheritance) (config.Inheritance, error) {
+	environ := os.Environ()
+	program, err := rclone.Find(ctx, f.Settings.Rclone, environ)
+	if err != nil {
+		return inherited, err
+	}
+	file, err := rclone.ConfigFile(ctx, program, environ)
+	if err != nil {
+		return inherited, err
+	}
+	inherited.Helper = true // rclone and the programs that it starts are found in PATH and read HOME
+	for _, v := range rclone.Variables(environ) {
+		if v.Name != "RCLONE_CONFIG" {
+			inherited.Variables = append(inherited.Variables, config.Variable{Name: v.Name, Value: v.Value, Secret: v.Secret})
+		}
+	}
+	if _, err := os.Stat(file); err == nil {
+		inherited.Variables = append(inherited.Variables, config.Variable{Name: "RCLONE_CONFIG", Value: file})
+		inherited.Written = append(inherited.Written, file)
+	}
+	return inherited, nil
+}
+
+// AddRcloneFlags adds the options of sources that rclone reads.
+func AddRcloneFlags(f *pflag.FlagSet) {
+	cmdline.Setting(f, "rclone", "rclone program `file` for SOURCE rclone:REMOTE:path (default: the first in PATH)")
+}

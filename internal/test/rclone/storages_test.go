@@ -1,0 +1,184 @@
+//go:build rclone
+
+package rclone
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"assetferry/internal/rclone"
+	"assetferry/sources"
+	"assetferry/sources/sourcetest"
+)
+
+// A storage is what a remote reads in a test.
+type storage struct {
+	// remote returns REMOTE:path for a name of a folder at the top.
+	remote func(folder string) string
+	// dir is the local directory that holds the folders.
+	dir string
+	// config has the lines of the remote for the configuration of rclone.
+	config string
+	// storable excludes keys that the storage cannot hold.
+	storable func(...sources.Key) bool
+}
+
+// A disk changes files of a storage.
+type disk struct {
+	root    string
+	changes atomic.Int64
+}
+
+// path returns the path of a key, which keeps a space at its end.
+func (d *disk) path(key sources.Key) string { return d.root + "/" + string(key) }
+
+// put stores a file in place. Each change has another time.
+func (d *disk) put(f sourcetest.File) error {
+	path := d.path(f.Key)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, f.Content, 0o600); err != nil {
+		return err
+	}
+	at := time.Date(2025, 1, 2, 3, 4, 5, 0, time.UTC).Add(time.Duration(d.changes.Add(1)) * 3 * time.Second)
+	return os.Chtimes(path, at, at)
+}
+
+// isFileName excludes keys that are no paths of files, or that rclone shows in another form.
+func isFileName(keys ...sources.Key) bool {
+	for _, k := range keys {
+		if k.Check() != nil || strings.Contains(string(k), "\x7f") {
+			return false
+		}
+		for segment := range strings.SplitSeq(string(k), "/") {
+			if len(segment) > 255 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// isUnique also excludes keys that differ only in their Unicode form, which a server that is rclone
+// itself takes for one.
+func isUnique(keys ...sources.Key) bool {
+	forms := map[string]bool{}
+	for _, k := range keys {
+		if !utf8.ValidString(string(k)) || forms[norm.NFC.String(string(k))] {
+			return false
+		}
+		forms[norm.NFC.String(string(k))] = true
+	}
+	return isFileName(keys...)
+}
+
+// freePort returns a port of the loopback that no program uses now.
+func freePort(tb testing.TB) string {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(tb, err)
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	must(tb, err)
+	return port
+}
+
+// run starts a program for the time of a test, and waits until it accepts connections.
+func run(tb testing.TB, addr string, c *exec.Cmd) {
+	tb.Helper()
+	var log strings.Builder
+	c.Stdout, c.Stderr = &log, &log
+	must(tb, c.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	tb.Cleanup(func() {
+		_ = c.Process.Kill() // it may have ended
+		<-ended
+	})
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		conn, err := net.DialTimeout("tcp", addr, time.Second)
+		if err == nil {
+			conn.Close()
+			return
+		}
+		select {
+		case err := <-ended:
+			ended <- err
+			tb.Fatalf("%s ended with %v:\n%s", c.Path, err, log.String())
+		case <-time.After(20 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			tb.Fatalf("%s does not answer at %s: %v", c.Path, addr, err)
+		}
+	}
+}
+
+// onDisk is the local file system.
+func onDisk(tb testing.TB, _ rclone.Program) storage {
+	dir := tb.TempDir()
+	return storage{dir: dir, config: "[disk]\ntype = local\n", storable: isFileName,
+		remote: func(folder string) string { return "disk:" + dir + "/" + folder }}
+}
+
+// A server that is rclone itself remembers folders for some time. The shared source tests change files
+// on the disk, behind its back.
+const (
+	forget   = "0s"
+	remember = "1h"
+)
+
+// overWebDAV is a folder that rclone serves.
+func overWebDAV(tb testing.TB, newest rclone.Program) storage { return webDAV(tb, newest, forget) }
+
+func webDAV(tb testing.TB, newest rclone.Program, cacheTime string) storage {
+	dir, port := tb.TempDir(), freePort(tb)
+	run(tb, "127.0.0.1:"+port, command(newest, "serve", "webdav", dir, "--addr", "127.0.0.1:"+port, "--dir-cache-time", cacheTime))
+	return storage{dir: dir, config: "[dav]\ntype = webdav\nurl = http://127.0.0.1:" + port + "\nvendor = rclone\n", storable: isUnique,
+		remote: func(folder string) string { return "dav:" + folder }}
+}
+
+// overS3 is a folder that rclone serves as buckets.
+func overS3(tb testing.TB, newest rclone.Program) storage {
+	dir, port := tb.TempDir(), freePort(tb)
+	run(tb, "127.0.0.1:"+port, command(newest, "serve", "s3", dir, "--addr", "127.0.0.1:"+port, "--dir-cache-time", forget, "--auth-key", "an-id,a-secret"))
+	return storage{dir: dir, storable: isUnique,
+		config: "[s3]\ntype = s3\nprovider = Other\naccess_key_id = an-id\nsecret_access_key = a-secret\nregion = us-east-1\nforce_path_style = true\nendpoint = http://127.0.0.1:" + port + "\n",
+		remote: func(folder string) string { return "s3:" + folder }}
+}
+
+// overSFTP is a folder behind a real SSH server.
+func overSFTP(tb testing.TB, _ rclone.Program) storage {
+	dir, keys, port := tb.TempDir(), tb.TempDir(), freePort(tb)
+	for _, name := range []string{"host", "user"} {
+		out, err := exec.CommandContext(tb.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", keys+"/"+name).CombinedOutput()
+		if err != nil {
+			tb.Fatalf("ssh-keygen: %v: %s", err, out)
+		}
+	}
+	sshd := exec.Command("/usr/sbin/sshd", "-D", "-e", "-f", "/dev/null", "-h", keys+"/host", "-p", port, // no context: the server ends after the test
+		"-o", "ListenAddress=127.0.0.1", "-o", "AuthorizedKeysFile="+keys+"/user.pub", "-o", "StrictModes=no", "-o", "PidFile=none",
+		"-o", "Subsystem=sftp internal-sftp", "-o", "PermitRootLogin=prohibit-password", "-o", "UsePAM=no", "-o", "MaxStartups=200", "-o", "MaxSessions=200")
+	if os.Getuid() == 0 {
+		must(tb, os.MkdirAll("/run/sshd", 0o755)) // for the separation of privileges
+	}
+	run(tb, "127.0.0.1:"+port, sshd)
+	user := os.Getenv("USER")
+	if user == "" || os.Getuid() == 0 {
+		user = "root"
+	}
+	return storage{dir: dir, storable: isFileName,
+		config: fmt.Sprintf("[ssh]\ntype = sftp\nhost = 127.0.0.1\nport = %s\nuser = %s\nkey_file = %s/user\nshell_type = none\n", port, user, keys),
+		remote: func(folder string) string { return "ssh:" + dir + "/" + folder }}
+}

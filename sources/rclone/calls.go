@@ -1,0 +1,62 @@
+package rclone
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"assetferry/internal/retry"
+	"assetferry/sources/remote"
+)
+
+// largestAnswer is the maximum size of a response that is not a listing, in bytes.
+const largestAnswer = 4 << 20
+
+// call runs a command with a small response.
+func (s *Source) call(ctx context.Context, command string, in, out any) error {
+	body, err := s.server.Call(ctx, command, in)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	if err := json.NewDecoder(io.LimitReader(body, largestAnswer)).Decode(out); err != nil {
+		return &remote.Failure{Err: fmt.Errorf("rclone sent an invalid response to %s: %w", command, cutOff(err)), Kind: retry.Transient}
+	}
+	return nil
+}
+
+// patiently retries transient errors. rclone itself keeps to the rate limits of a storage, so an error
+// of that kind has already taken long.
+func patiently(ctx context.Context, try func(context.Context) error) error {
+	return remote.Patiently(ctx, retry.Policy{Attempts: 7, Max: 10 * time.Second}, try)
+}
+
+// A found is an object or a folder that was looked up.
+type found struct {
+	entry
+	metadata map[string]string
+}
+
+// stat looks up a path, or returns fs.ErrNotExist.
+func (s *Source) stat(ctx context.Context, path string, o listOptions) (found, error) {
+	var out struct{ Item json.RawMessage }
+	err := patiently(ctx, func(ctx context.Context) error {
+		return s.call(ctx, "operations/stat", map[string]any{"fs": s.root, "remote": path, "opt": o}, &out)
+	})
+	if err != nil {
+		return found{}, err
+	}
+	if len(out.Item) == 0 || string(out.Item) == "null" {
+		return found{}, &remote.Failure{Err: fs.ErrNotExist, Kind: retry.Permanent}
+	}
+	e, err := s.parse(out.Item)
+	if err != nil || !o.Metadata {
+		return found{entry: e}, err
+	}
+	var with struct{ Metadata map[string]string }
+	err = json.Unmarshal(out.Item, &with)
+	return found{e, with.Metadata}, err
+}
