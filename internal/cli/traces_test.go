@@ -90,6 +90,7 @@ func written() map[string]trace {
 func fleeting() map[string]trace {
 	return map[string]trace{
 		"temporary": {"the index of the objects of a source (assetferry-keys-), a redirect map that is read (assetferry-map-), and sort files of SQLite (etilqs_)", `^tmp/(assetferry-(keys|map)-|etilqs_)[^/]+$`},
+		"socket":    {"a Unix socket in a new folder with mode 0700, below XDG_RUNTIME_DIR or the folder for temporary files (assetferry-rclone-)", `^tmp/assetferry-rclone-.*$`},
 		"draft":     {"a file being written has a draft beside it, whose name begins with a dot", `(^|/)\.[^/]+(-[A-Z2-7]{26}|\.assetferry-draft|\.part)$`},
 		"doctor":    {"an empty file with which doctor tests whether a state database can be created (.assetferry-doctor-)", `(^|/)\.assetferry-doctor-[^/]+$`},
 	}
@@ -139,6 +140,7 @@ func commands() []traced {
 		{args: "plan ckfinder+http://connector.test/ckfinder/connector --unsupported skip" + state, hosts: "service connector", files: "state"},
 		{args: "plan wordpress+http://wordpress.test --unsupported skip" + state, hosts: "service wordpress", files: "state"},
 		{args: "migrate ckbox://" + tracedSource + state, hosts: "service delivery source", files: "state"},
+		{args: "plan rclone::local:photos --unsupported skip" + state, hosts: "service delivery", files: "state"},
 		{args: "migrate table:table.csv" + state, hosts: "service table redirect", files: "state"},
 		{args: "undo --yes" + state, code: exit.CodeUsage},
 		{args: "init --output made/assetferry.yaml", files: "made"},

@@ -25,7 +25,7 @@ import (
 )
 
 // KindsOfSources is the hint for a missing or a wrong source.
-const KindsOfSources = "a source is a directory, such as ./photos, a bucket, such as s3://bucket/prefix, a CKFinder connector, such as ckfinder+https://www.example.com/ckfinder/connector, a WordPress site, such as wordpress+https://www.example.com, another environment of the service, such as ckbox://production, an export of another asset manager, such as table:export.csv, or a remote of rclone, such as rclone:drive:photos"
+const KindsOfSources = "a source is a directory, such as ./photos, a bucket, such as s3://bucket/prefix, a CKFinder connector, such as ckfinder+https://www.example.com/ckfinder/connector, a WordPress site, such as wordpress+https://www.example.com, another environment of the service, such as ckbox://production, an export of another asset manager, such as table:export.csv, or a remote of rclone, such as rclone:REMOTE:path"
 
 // A kind of source is known by the prefix of its URL. A directory has none.
 type kind struct {

@@ -138,6 +138,7 @@ func remotes() (map[string]string, error) {
 
 // folder returns the local folder of a storage, such as "photos:2024" or "/srv/photos".
 func folder(fs string) (string, error) {
+	fs = strings.TrimPrefix(fs, ":local:")
 	name, path, isRemote := strings.Cut(fs, ":")
 	if !isRemote {
 		return fs, nil
