@@ -7,10 +7,8 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
-	"mime"
 	"net/http"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -59,6 +57,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, m[2], err)
 		return
 	}
+	w.Header().Set("Content-Type", "application/octet-stream") // else the types of the system are read
 	http.ServeContent(w, r, m[2], info.ModTime(), content)
 }
 
@@ -173,7 +172,7 @@ func describe(dir, name string, hash bool) (item, error) {
 	if err != nil {
 		return item{}, err
 	}
-	i := item{Path: filepath.ToSlash(below), Name: info.Name(), Size: info.Size(), ModTime: info.ModTime(), IsDir: info.IsDir(), MimeType: mime.TypeByExtension(path.Ext(name))}
+	i := item{Path: filepath.ToSlash(below), Name: info.Name(), Size: info.Size(), ModTime: info.ModTime(), IsDir: info.IsDir()}
 	if i.IsDir {
 		i.Size, i.MimeType = -1, "inode/directory"
 	} else if hash {
