@@ -5,6 +5,7 @@ package sources
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"iter"
 	"strings"
@@ -77,6 +78,14 @@ type Object struct {
 	VersionTag  string    // opaque change marker, or ""; never an MD5
 	ContentType string    // "" if unknown; never guessed from the name
 	Obstacle    Obstacle  // the reason why the content cannot be read, or ""
+}
+
+// CheckOffset returns an error for an offset at which Open cannot begin.
+func (o Object) CheckOffset(offset int64) error {
+	if offset < 0 || offset > o.Size {
+		return fmt.Errorf("offset %d is not between 0 and %d", offset, o.Size)
+	}
+	return nil
 }
 
 // An Obstacle is the reason why a listed entry cannot be copied. Its text is stored in state

@@ -24,8 +24,8 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 }
 
 func (s *Source) open(ctx context.Context, o sources.Object, offset int64) (*Reader, error) {
-	if offset < 0 || offset > o.Size {
-		return nil, fmt.Errorf("offset %d is not between 0 and %d", offset, o.Size)
+	if err := o.CheckOffset(offset); err != nil {
+		return nil, err
 	}
 	a, err := s.listed(ctx, o)
 	if err != nil {

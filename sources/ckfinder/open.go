@@ -19,8 +19,8 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if offset < 0 || offset > o.Size {
-		return nil, s.fail(ctx, "open", o.Key, fmt.Errorf("offset %d is not between 0 and %d", offset, o.Size))
+	if err := o.CheckOffset(offset); err != nil {
+		return nil, s.fail(ctx, "open", o.Key, err)
 	}
 	r := &reader{ctx: ctx, source: s, object: o, start: offset}
 	r.at, r.name = s.placeOf(o.Key)

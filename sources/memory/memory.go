@@ -148,8 +148,9 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 		return nil, fail("open", o.Key, explain(current.object.Obstacle))
 	case current.object.VersionTag != o.VersionTag:
 		return nil, fail("open", o.Key, sources.ErrChanged)
-	case offset < 0 || offset > o.Size:
-		return nil, fail("open", o.Key, fmt.Errorf("offset %d is not between 0 and %d", offset, o.Size))
+	}
+	if err := o.CheckOffset(offset); err != nil {
+		return nil, fail("open", o.Key, err)
 	}
 	return &reader{ctx, current.content[offset:]}, nil
 }

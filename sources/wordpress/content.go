@@ -201,7 +201,7 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 }
 
 func (s *Source) openReader(ctx context.Context, o sources.Object, offset int64) (*reader, error) {
-	if err := checkOffset(offset, o.Size); err != nil {
+	if err := o.CheckOffset(offset); err != nil {
 		return nil, err
 	}
 	find := s.entriesOf

@@ -20,7 +20,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -192,14 +191,6 @@ func (s *Source) fail(ctx context.Context, op string, key sources.Key, err error
 		}
 	}
 	return &sources.Error{Op: op, Source: s.Identity(), Key: key, Err: err, Hint: hint}
-}
-
-// checkOffset returns an error for an offset outside an object.
-func checkOffset(offset, size int64) error {
-	if offset < 0 || offset > size {
-		return fmt.Errorf("offset %d is not between 0 and %d", offset, size)
-	}
-	return nil
 }
 
 var (
