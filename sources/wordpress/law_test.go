@@ -30,10 +30,19 @@ func TestLaw(t *testing.T) {
 					_ = put(f) // it returns nil
 				}
 				src := open(tb, s, api.Options{User: wordpresstest.User, Password: wordpresstest.Password}, wordpress.Options{})
-				return sourcetest.Fixture{Source: src, Put: put, StopBackground: src.CloseIdleConnections, Remove: func(k sources.Key) error {
-					s.Remove(string(k))
-					return nil
-				}}
+				return sourcetest.Fixture{
+					Source: src,
+					Put:    put,
+					Remove: func(k sources.Key) error {
+						s.Remove(string(k))
+						return nil
+					},
+					Vanish: func() error {
+						s.Behave(wordpresstest.NoAPI)
+						return nil
+					},
+					StopBackground: src.CloseIdleConnections,
+				}
 			}, sourcetest.Storable(storable), sourcetest.Many(450))
 		})
 	}
