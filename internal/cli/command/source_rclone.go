@@ -19,7 +19,7 @@ import (
 
 const (
 	rcloneScheme = "rclone:"
-	rcloneHint   = "write rclone:REMOTE:path; rclone listremotes prints the remotes (see assetferry help sources)"
+	rcloneHint   = "write rclone:REMOTE:path; rclone listremotes prints the remotes (see assetferry help rclone)"
 	secretHint   = "put the storage into the configuration of rclone, and name it as rclone:REMOTE:path:\n  rclone config"
 )
 
