@@ -2,7 +2,6 @@ package ckbox
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"slices"
 	"strings"
@@ -14,9 +13,6 @@ import (
 
 // listPage is the number of assets per request: the largest one of public clients.
 const listPage = 500
-
-// errStop means that the consumer stopped the listing.
-var errStop = errors.New("stopped")
 
 // Objects implements sources.Source. It keeps only the direct children of the parent containers of
 // the current object in memory.
@@ -31,16 +27,10 @@ func (s *Source) Contents(ctx context.Context, entered func(prefix sources.Key))
 }
 
 func (s *Source) list(ctx context.Context, after sources.Key, entered func(sources.Key)) iter.Seq2[sources.Object, error] {
-	return func(yield func(sources.Object, error) bool) {
+	return sources.Sequence(ctx, func(yield func(sources.Object) error) error {
 		w := walk{Source: s, ctx: ctx, after: string(after), yield: yield, entered: entered, kinds: []string{""}, number: map[string]uint16{"": 0}}
-		err := w.all()
-		if err == nil && ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		if err != nil && err != errStop {
-			yield(sources.Object{}, s.fail(ctx, "list", "", err))
-		}
-	}
+		return w.all()
+	}, func(err error) error { return s.fail(ctx, "list", "", err) })
 }
 
 // A walk is one listing.
@@ -48,7 +38,7 @@ type walk struct {
 	*Source
 	ctx     context.Context
 	after   string
-	yield   func(sources.Object, error) bool
+	yield   func(sources.Object) error
 	entered func(sources.Key)
 	top     map[string][]entry // the top-level folders of each category
 	kinds   []string           // content types by the number in entries; 0 is unknown
@@ -186,18 +176,11 @@ func (w *walk) kind(of string) uint16 {
 }
 
 func (w *walk) emit(c container, e entry) error {
-	if w.ctx.Err() != nil {
-		return context.Cause(w.ctx)
-	}
 	key := c.prefix + e.Name()
 	if key <= w.after {
 		return nil
 	}
-	o := sources.Object{Key: sources.Key(key), Size: e.size, Time: fromNanoseconds(e.time), VersionTag: e.ID(), ContentType: w.kinds[e.kind]}
-	if !w.yield(o, nil) {
-		return errStop
-	}
-	return nil
+	return w.yield(sources.Object{Key: sources.Key(key), Size: e.size, Time: fromNanoseconds(e.time), VersionTag: e.ID(), ContentType: w.kinds[e.kind]})
 }
 
 // changed returns the time of the last change of an asset, or else of its upload.

@@ -15,29 +15,15 @@ import (
 	"assetferry/sources/remote"
 )
 
-// errStop means that the consumer stopped the listing.
-var errStop = errors.New("the loop ended")
-
 // Objects implements sources.Source.
 func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
-	return func(yield func(sources.Object, error) bool) {
-		err := s.list(ctx, string(after), yield)
-		switch {
-		case err == errStop:
-			return
-		case ctx.Err() != nil:
-			err = context.Cause(ctx)
-		case err != nil:
-			err = s.fail(ctx, "list", "", err)
-		}
-		if err != nil {
-			yield(sources.Object{}, err)
-		}
-	}
+	return sources.Sequence(ctx, func(yield func(sources.Object) error) error {
+		return s.list(ctx, string(after), yield)
+	}, func(err error) error { return s.fail(ctx, "list", "", err) })
 }
 
 // list starts a walk, and yields its objects.
-func (s *Source) list(ctx context.Context, after string, yield func(sources.Object, error) bool) error {
+func (s *Source) list(ctx context.Context, after string, yield func(sources.Object) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	w := &walk{source: s, after: after, found: make(chan *finding, parallel-2)}
 	defer w.running.Wait()
@@ -48,13 +34,11 @@ func (s *Source) list(ctx context.Context, after string, yield func(sources.Obje
 	})
 	for f := range w.found {
 		<-f.known
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case f.err != nil:
+		if f.err != nil {
 			return f.err
-		case !yield(f.object, nil):
-			return errStop
+		}
+		if err := yield(f.object); err != nil {
+			return err
 		}
 	}
 	return w.err

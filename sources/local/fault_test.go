@@ -132,9 +132,9 @@ func listWith(t *testing.T, read func(root *os.Root, top bool) (nameReader, erro
 	w := &walk{
 		ctx: t.Context(), root: root,
 		read: func(r *os.Root) (nameReader, error) { return read(r, r == root) },
-		yield: func(o sources.Object, _ error) bool {
+		yield: func(o sources.Object) error {
 			list = append(list, sources.Object{Key: o.Key, Obstacle: o.Obstacle})
-			return true
+			return nil
 		},
 	}
 	err = w.list(&directory{root: root, info: info})

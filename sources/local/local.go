@@ -93,28 +93,14 @@ func (s *Source) Traits() sources.Traits {
 // remounts and on network file systems. Size and time are the version, and a reader checks them again
 // at its end.
 func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
-	return func(yield func(sources.Object, error) bool) {
-		err := s.walk(ctx, after, yield)
-		switch {
-		case err == errStop:
-			return
-		case ctx.Err() != nil:
-			err = context.Cause(ctx)
-		case err != nil:
-			err = s.fail("list", "", err)
-		}
-		if err != nil {
-			yield(sources.Object{}, err)
-		}
-	}
+	return sources.Sequence(ctx, func(yield func(sources.Object) error) error {
+		return s.walk(ctx, after, yield)
+	}, func(err error) error { return s.fail("list", "", err) })
 }
 
 // walk lists the tree, and checks at the end that its root is still the same: in a removed root, all
 // entries look deleted.
-func (s *Source) walk(ctx context.Context, after sources.Key, yield func(sources.Object, error) bool) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
+func (s *Source) walk(ctx context.Context, after sources.Key, yield func(sources.Object) error) error {
 	root, err := openDirectory(os.OpenRoot, s.root)
 	if err != nil {
 		return err

@@ -12,9 +12,6 @@ import (
 	"assetferry/sources"
 )
 
-// errStop means that the consumer stopped the listing.
-var errStop = errors.New("stopped")
-
 // A walk is one listing of a tree.
 type walk struct {
 	ctx      context.Context
@@ -24,7 +21,7 @@ type walk struct {
 	excluded exclusions
 	marker   string // see Options
 	after    string
-	yield    func(sources.Object, error) bool
+	yield    func(sources.Object) error
 }
 
 // A directory is a directory on the path of the walk.
@@ -191,10 +188,10 @@ func (w *walk) obstacle(key string, o sources.Obstacle) error {
 }
 
 func (w *walk) emit(o sources.Object) error {
-	if string(o.Key) > w.after && !w.yield(o, nil) {
-		return errStop
+	if string(o.Key) <= w.after {
+		return nil
 	}
-	return nil
+	return w.yield(o)
 }
 
 // isFatal reports whether an error concerns this process and not an entry.

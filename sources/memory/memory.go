@@ -95,23 +95,15 @@ func (s *Source) Traits() sources.Traits {
 
 // Objects implements sources.Source. It lists the objects at the beginning of the loop.
 func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
-	return func(yield func(sources.Object, error) bool) {
+	return sources.Sequence(ctx, func(yield func(sources.Object) error) error {
 		objects, err := s.snapshot(after)
 		for _, o := range objects {
-			if ctx.Err() != nil {
-				break
-			}
-			if !yield(o, nil) {
-				return
+			if err := yield(o); err != nil {
+				return err
 			}
 		}
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		if err != nil {
-			yield(sources.Object{}, err)
-		}
-	}
+		return err
+	}, func(err error) error { return err })
 }
 
 // snapshot returns the objects after a key, in order.

@@ -12,40 +12,21 @@ import (
 	"assetferry/sources/keyindex"
 )
 
-// errStop means that the consumer stopped the listing.
-var errStop = errors.New("the loop ended")
-
 // Objects implements sources.Source.
 func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
-	return func(yield func(sources.Object, error) bool) {
-		err := s.list(ctx, after, yield)
-		switch {
-		case errors.Is(err, errStop):
-			return
-		case ctx.Err() != nil:
-			err = context.Cause(ctx)
-		case err != nil:
-			err = s.fail(ctx, "list", "", err)
-		}
-		if err != nil {
-			yield(sources.Object{}, err)
-		}
-	}
+	return sources.Sequence(ctx, func(yield func(sources.Object) error) error {
+		return s.list(ctx, after, yield)
+	}, func(err error) error { return s.fail(ctx, "list", "", err) })
 }
 
-func (s *Source) list(ctx context.Context, after sources.Key, yield func(sources.Object, error) bool) (err error) {
+func (s *Source) list(ctx context.Context, after sources.Key, yield func(sources.Object) error) (err error) {
 	w := newWalk(ctx, s, after)
 	defer func() { err = errors.Join(err, w.close()) }()
 	w.yield = func(o sources.Object) error {
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case o.Key <= after:
+		if o.Key <= after {
 			return nil
-		case !yield(o, nil):
-			return errStop
 		}
-		return ctx.Err()
+		return yield(o)
 	}
 	root := &folder{known: make(chan struct{})}
 	w.start(root)

@@ -24,30 +24,16 @@ import (
 // valid listing has few of them.
 const emptyPages = 1000
 
-// errStop means that the consumer stopped the listing.
-var errStop = errors.New("the loop ended")
-
 // Objects implements sources.Source. It lists current versions, a thousand per page. A prefix without
 // keys is missing.
 func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
-	return func(yield func(sources.Object, error) bool) {
+	return sources.Sequence(ctx, func(yield func(sources.Object) error) error {
 		l := &listing{source: s, now: time.Now(), yield: yield}
 		if after != "" {
 			l.after = s.url.Prefix + string(after)
 		}
-		err := l.run(ctx)
-		switch {
-		case err == errStop:
-			return
-		case ctx.Err() != nil:
-			err = context.Cause(ctx)
-		case err != nil:
-			err = s.fail(ctx, "list", "", err)
-		}
-		if err != nil {
-			yield(sources.Object{}, err)
-		}
-	}
+		return l.run(ctx)
+	}, func(err error) error { return s.fail(ctx, "list", "", err) })
 }
 
 // A listing reads all pages once. If pages are slow, it reads several at a time; see ranges.go. Its
@@ -56,7 +42,7 @@ type listing struct {
 	source *Source
 	now    time.Time
 	after  string // the name after which it begins; "" for the beginning
-	yield  func(sources.Object, error) bool
+	yield  func(sources.Object) error
 	asking sync.WaitGroup // of all requests
 
 	last  string // the last name that was read
@@ -194,9 +180,6 @@ func (r *reading) read(ctx context.Context, ask func()) (passed bool, err error)
 		return false, r.result.err
 	}
 	for _, o := range r.result.page.Contents[r.objects:] {
-		if ctx.Err() != nil {
-			return false, context.Cause(ctx)
-		}
 		if passed, err := r.object(o, r.result.page.EncodingType); passed || err != nil {
 			return passed, err
 		}
@@ -266,13 +249,9 @@ func (r *reading) object(o types.Object, encoding types.EncodingType) (passed bo
 	if key == "" || name <= r.after { // the folder marker of the prefix
 		return false, nil
 	}
-	object := sources.Object{
+	return false, r.yield(sources.Object{
 		Key: sources.Key(key), Size: *o.Size, Time: modified(o.LastModified), VersionTag: versionTag(o.ETag), Obstacle: r.obstacle(o, key),
-	}
-	if !r.yield(object, nil) {
-		return false, errStop
-	}
-	return false, nil
+	})
 }
 
 // end checks a complete listing.

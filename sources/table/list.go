@@ -17,27 +17,12 @@ import (
 
 // Objects implements sources.Source.
 func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
-	return func(yield func(sources.Object, error) bool) {
-		err := s.list(ctx, after, yield)
-		if err == errStop {
-			return
-		}
-		if err == nil && ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		if err != nil {
-			yield(sources.Object{}, s.failList(ctx, err))
-		}
-	}
+	return sources.Sequence(ctx, func(yield func(sources.Object) error) error {
+		return s.list(ctx, after, yield)
+	}, func(err error) error { return s.failList(ctx, err) })
 }
 
-// errStop means that the consumer stopped the listing.
-var errStop = errors.New("the loop has ended")
-
-func (s *Source) list(ctx context.Context, after sources.Key, yield func(sources.Object, error) bool) (err error) {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
+func (s *Source) list(ctx context.Context, after sources.Key, yield func(sources.Object) error) (err error) {
 	n, done, err := s.use(ctx, true)
 	if err != nil {
 		return err
@@ -54,20 +39,14 @@ func (s *Source) list(ctx context.Context, after sources.Key, yield func(sources
 		if r.ready != nil {
 			<-r.ready
 		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
 		if r.err != nil {
 			return r.err
 		}
 		if err := h.note(r); err != nil {
 			return err
 		}
-		if !yield(r.object, nil) {
-			return errStop
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+		if err := yield(r.object); err != nil {
+			return err
 		}
 	}
 	return h.verdict(after == "")

@@ -22,21 +22,12 @@ const mediaRoute = "/wp/v2/media"
 
 // Objects implements sources.Source.
 func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
-	return func(yield func(sources.Object, error) bool) {
-		err := s.list(ctx, after, yield)
-		if err == nil && ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		if err != nil && err != errStop {
-			yield(sources.Object{}, s.fail(ctx, "list", "", err))
-		}
-	}
+	return sources.Sequence(ctx, func(yield func(sources.Object) error) error {
+		return s.list(ctx, after, yield)
+	}, func(err error) error { return s.fail(ctx, "list", "", err) })
 }
 
-// errStop means that the consumer stopped the listing.
-var errStop = errors.New("the loop has ended")
-
-func (s *Source) list(ctx context.Context, after sources.Key, yield func(sources.Object, error) bool) (err error) {
+func (s *Source) list(ctx context.Context, after sources.Key, yield func(sources.Object) error) (err error) {
 	l, release, err := s.open(ctx)
 	if err != nil {
 		return err
@@ -55,9 +46,6 @@ func (s *Source) list(ctx context.Context, after sources.Key, yield func(sources
 	failures := 0
 	for f := range found {
 		<-f.known
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
 		if f.err != nil {
 			return f.err
 		}
@@ -67,11 +55,8 @@ func (s *Source) list(ctx context.Context, after sources.Key, yield func(sources
 		if failures == maxFailures {
 			return fmt.Errorf("%d files in a row cannot be reached: %w", failures, f.failure)
 		}
-		if !yield(f.object, nil) {
-			return errStop
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+		if err := yield(f.object); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -83,9 +68,6 @@ const maxFailures = 10
 
 // open lists the entries of the site, and makes them the current library.
 func (s *Source) open(ctx context.Context) (*library, func() error, error) {
-	if ctx.Err() != nil {
-		return nil, nil, context.Cause(ctx)
-	}
 	if err := s.signIn(ctx); err != nil {
 		return nil, nil, err
 	}
