@@ -24,6 +24,15 @@ func (e *Error) Unwrap() error { return e.err }
 // Hint returns the next step for the user; it may be empty.
 func (e *Error) Hint() string { return e.hint }
 
+// Of returns the hint of an error of any type that has one, or "".
+func Of(err error) string {
+	var hinted interface{ Hint() string }
+	if errors.As(err, &hinted) {
+		return hinted.Hint()
+	}
+	return ""
+}
+
 // IsUsage reports whether a flag, a setting or an argument is wrong.
 func IsUsage(err error) bool {
 	e, ok := errors.AsType[*Error](err)

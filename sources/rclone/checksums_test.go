@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"assetferry/internal/hint"
 	"assetferry/internal/retry"
 )
 
@@ -78,8 +79,8 @@ func TestWrongSize(t *testing.T) {
 		if class, _ := retry.Classify(err); !errors.As(err, &wrong) || wrong.has != 7 || wrong.listed != 9 || class != retry.Permanent {
 			t.Errorf("%d bytes are listed; error is %v", o.Size, err)
 		}
-		if hint := hintOf(err); !strings.Contains(hint, "--ignore-size") {
-			t.Errorf("hint is %q", hint)
+		if next := hint.Of(err); !strings.Contains(next, "--ignore-size") {
+			t.Errorf("hint is %q", next)
 		}
 	})
 }

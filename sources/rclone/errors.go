@@ -1,8 +1,6 @@
 package rclone
 
 import (
-	"errors"
-
 	"assetferry/internal/retry"
 	"assetferry/sources/remote"
 )
@@ -14,16 +12,4 @@ func ofObject(err error) error {
 		return &remote.Failure{Err: err, Kind: class, Wait: wait}
 	}
 	return err
-}
-
-// hintOf returns the next step for the user after an error, or "".
-func hintOf(err error) string {
-	hinted, ok := errors.AsType[interface {
-		error
-		Hint() string
-	}](err)
-	if ok {
-		return hinted.Hint()
-	}
-	return ""
 }

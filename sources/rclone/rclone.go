@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"assetferry/internal/hint"
 	"assetferry/sources"
 )
 
@@ -110,7 +111,7 @@ func (s *Source) fail(ctx context.Context, op string, key sources.Key, err error
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return &sources.Error{Op: op, Source: s.Identity(), Key: key, Err: err, Hint: hintOf(err)}
+	return &sources.Error{Op: op, Source: s.Identity(), Key: key, Err: err, Hint: hint.Of(err)}
 }
 
 var _ sources.Catalog = (*Source)(nil)

@@ -214,9 +214,8 @@ func HintOf(err error) string {
 	if errors.As(err, &remedied) {
 		return flagname.InText(remedied.Remedy())
 	}
-	var hinter interface{ Hint() string }
-	if errors.As(err, &hinter) {
-		return hinter.Hint()
+	if next := hint.Of(err); next != "" {
+		return next
 	}
 	if e, ok := errors.AsType[*config.UsageError](err); ok {
 		return e.Hint

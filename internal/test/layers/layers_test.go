@@ -53,7 +53,7 @@ var allowed = map[string][]string{
 	"internal/wordpress":           {"internal/outbound", "internal/redact", "internal/retry", "sources/remote"},
 	"sources/wordpress":            {"sources", "sources/keyindex", "sources/remote", "internal/outbound", "internal/retry", "internal/wordpress"},
 	"sources/sourcetest":           {"sources", "sources/memory"},
-	"sources/rclone":               {"sources", "internal/assets/paging", "internal/retry", "sources/keyindex", "sources/remote"},
+	"sources/rclone":               {"sources", "internal/assets/paging", "internal/hint", "internal/retry", "sources/keyindex", "sources/remote"},
 	"sources/table":                {"sources", "internal/outbound", "internal/retry", "internal/tabular", "sources/keyindex", "sources/remote"},
 	"internal/assets":              {"internal/assets/paging", "internal/outbound", "internal/ratelimit", "internal/redact", "internal/retry", "internal/token"},
 	"internal/assets/paging":       {"internal/outbound"},
