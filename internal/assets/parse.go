@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"assetferry/internal/assets/paging"
+	"assetferry/internal/jsonscan"
 )
 
 // An assetParser parses assets with the results of encoding/json, many times faster. It
@@ -30,13 +30,13 @@ const mostShared = 100
 func parseAsset(data []byte) (Asset, bool) {
 	var p assetParser
 	var wire wireAsset
-	s := paging.NewScanner(data)
+	s := jsonscan.New(data)
 	ok := p.parse(s, &wire) && s.AtEnd()
 	return wire.asset(), ok
 }
 
 // parse reads an asset into a zero value. If it returns false, the value may be incomplete.
-func (p *assetParser) parse(s *paging.Scanner, a *wireAsset) bool {
+func (p *assetParser) parse(s *jsonscan.Scanner, a *wireAsset) bool {
 	return s.Object(func(key []byte) bool {
 		switch string(key) {
 		case "id":
@@ -70,7 +70,7 @@ func (p *assetParser) parse(s *paging.Scanner, a *wireAsset) bool {
 	})
 }
 
-func (p *assetParser) parseMetadata(s *paging.Scanner, m *Metadata) bool {
+func (p *assetParser) parseMetadata(s *jsonscan.Scanner, m *Metadata) bool {
 	return s.Object(func(key []byte) bool {
 		switch string(key) {
 		case "description":
@@ -94,7 +94,7 @@ func (p *assetParser) parseMetadata(s *paging.Scanner, m *Metadata) bool {
 	})
 }
 
-func (p *assetParser) parseThumbnail(s *paging.Scanner, t *Thumbnail) bool {
+func (p *assetParser) parseThumbnail(s *jsonscan.Scanner, t *Thumbnail) bool {
 	return s.Object(func(key []byte) bool {
 		switch string(key) {
 		case "blurHash":
@@ -133,13 +133,13 @@ func isOther(key []byte, keys []string) bool {
 	return isASCII && !slices.ContainsFunc(keys, func(k string) bool { return strings.EqualFold(k, string(key)) })
 }
 
-func skip(s *paging.Scanner) bool {
+func skip(s *jsonscan.Scanner) bool {
 	_, ok := s.Value()
 	return ok
 }
 
 // text reads a string field. n is its index in last.
-func (p *assetParser) text(s *paging.Scanner, n int, into *string) bool {
+func (p *assetParser) text(s *jsonscan.Scanner, n int, into *string) bool {
 	if *into != "" { // a repeated key
 		return false
 	}
@@ -154,7 +154,7 @@ func (p *assetParser) text(s *paging.Scanner, n int, into *string) bool {
 	return ok
 }
 
-func parseInteger[T int | int64](s *paging.Scanner, into *T) bool {
+func parseInteger[T int | int64](s *jsonscan.Scanner, into *T) bool {
 	if *into != 0 {
 		return false
 	}
@@ -166,7 +166,7 @@ func parseInteger[T int | int64](s *paging.Scanner, into *T) bool {
 	return ok && int64(*into) == n
 }
 
-func parseTime(s *paging.Scanner, into *isoTime) bool {
+func parseTime(s *jsonscan.Scanner, into *isoTime) bool {
 	text, ok := s.Value()
 	return ok && into.UnmarshalJSON(text) == nil
 }
@@ -185,7 +185,7 @@ func (p *assetParser) share(text []byte) string {
 	return shared
 }
 
-func (p *assetParser) parseTags(s *paging.Scanner, into *[]string) bool {
+func (p *assetParser) parseTags(s *jsonscan.Scanner, into *[]string) bool {
 	if *into != nil {
 		return false
 	}
@@ -200,7 +200,7 @@ func (p *assetParser) parseTags(s *paging.Scanner, into *[]string) bool {
 	})
 }
 
-func (p *assetParser) parseURLs(s *paging.Scanner, into *map[string]string) bool {
+func (p *assetParser) parseURLs(s *jsonscan.Scanner, into *map[string]string) bool {
 	if *into != nil {
 		return false
 	}
@@ -217,7 +217,7 @@ func (p *assetParser) parseURLs(s *paging.Scanner, into *map[string]string) bool
 }
 
 // parseAttributes reads custom attributes. encoding/json decodes nested ones.
-func (p *assetParser) parseAttributes(s *paging.Scanner, into *Attributes) bool {
+func (p *assetParser) parseAttributes(s *jsonscan.Scanner, into *Attributes) bool {
 	if *into != nil {
 		return false
 	}
@@ -232,7 +232,7 @@ func (p *assetParser) parseAttributes(s *paging.Scanner, into *Attributes) bool 
 	})
 }
 
-func parseAttribute(s *paging.Scanner) (value any, ok bool) {
+func parseAttribute(s *jsonscan.Scanner) (value any, ok bool) {
 	if s.Next() == '"' {
 		text, ok := s.Text()
 		return string(text), ok

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"assetferry/internal/assets/paging"
+	"assetferry/internal/jsonscan"
 	"assetferry/internal/outbound"
 )
 
@@ -26,7 +27,7 @@ const usualAsset = `{"id":"a1","name":"Übung, 1","extension":"jpg","size":12345
 func parseOne(t *testing.T, p *assetParser, text string) (parsed bool) {
 	t.Helper()
 	var got paging.Page[wireAsset]
-	got.Parse = func(s *paging.Scanner, a *wireAsset) bool {
+	got.Parse = func(s *jsonscan.Scanner, a *wireAsset) bool {
 		parsed = p.parse(s, a)
 		return parsed
 	}
@@ -130,7 +131,7 @@ func FuzzPageOfAssets(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, begin, item, end string, more uint16) {
 		text := begin + strings.Repeat(item+",", int(more%512)) + item + end
-		read := func(in io.Reader, parse func(*paging.Scanner, *wireAsset) bool, wanted func([]byte) bool) string {
+		read := func(in io.Reader, parse func(*jsonscan.Scanner, *wireAsset) bool, wanted func([]byte) bool) string {
 			got := paging.Page[wireAsset]{Parse: parse, Wanted: wanted}
 			var others []string
 			err := got.Decode(outbound.NewMeter(in, outbound.Untyped), func(key string, value json.RawMessage) { others = append(others, key, string(value)) })

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"assetferry/internal/assets/paging"
+	"assetferry/internal/jsonscan"
 )
 
 // An entry is a file or a folder in a listing.
@@ -147,7 +147,7 @@ func isMangled(text []byte) bool {
 func (s *Source) parse(text []byte) (entry, error) {
 	e := entry{size: -1, mangled: isMangled(text)}
 	id := ""
-	in := paging.NewScanner(text)
+	in := jsonscan.New(text)
 	valid := in.Object(func(key []byte) (ok bool) {
 		var value []byte
 		switch string(key) {
@@ -202,7 +202,7 @@ func (e *entry) readTime(text []byte) bool {
 
 // readHash reads the version tag of an entry from its hashes. An MD5 has no name, see
 // sources.Traits.ContentTags.
-func (s *Source) readHash(in *paging.Scanner, e *entry) bool {
+func (s *Source) readHash(in *jsonscan.Scanner, e *entry) bool {
 	return in.Object(func(key []byte) bool {
 		value, ok := in.Text()
 		if string(key) != s.abilities.hash || len(value) == 0 {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"assetferry/internal/jsonscan"
 	"assetferry/internal/outbound"
 )
 
@@ -25,7 +26,7 @@ type Page[T any] struct {
 	// Parse reads an item of the usual form into a zero value, faster than encoding/json and with
 	// the same result. If it returns false, encoding/json reads that item and the rest of the page.
 	// It may be nil.
-	Parse func(*Scanner, *T) bool
+	Parse func(*jsonscan.Scanner, *T) bool
 	plain bool // it had no envelope
 	read  int  // number of items read, even if the page is incomplete
 }

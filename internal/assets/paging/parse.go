@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"assetferry/internal/jsonscan"
 	"assetferry/internal/outbound"
 )
 
@@ -23,37 +24,38 @@ func (p *Page[T]) parseItems(d *json.Decoder, in *outbound.Meter, all *pieces[T]
 	window := windows.Get().(*[windowSize]byte)
 	defer windows.Put(window)
 	rest := io.MultiReader(d.Buffered(), in)
-	s := &Scanner{text: window[:0]}
+	s := jsonscan.New(nil)
 	for none := true; ; {
-		end := s.at // of the last item
-		if (none || s.skip(',')) && p.parseItem(s, all) {
+		end := *s // of the last item
+		if (none || s.Skip(',')) && p.parseItem(s, all) {
 			none = false
 			p.read++
 			in.Next()
 			continue
 		}
-		if s.at = end; !s.ended || !s.refill(window, rest) {
-			return p.resume(d, none, io.MultiReader(bytes.NewReader(bytes.Clone(s.text[s.at:])), rest))
+		if !s.IsCutOff() || !refill(&end, window, rest) {
+			return p.resume(d, none, io.MultiReader(bytes.NewReader(bytes.Clone(end.Rest())), rest))
 		}
+		*s = end
 	}
 }
 
 // refill removes the text that was read, and fills the window with the text that follows. It returns
 // false if nothing follows, if the window is full, or for an error, which the next read repeats.
-func (s *Scanner) refill(window *[windowSize]byte, in io.Reader) bool {
-	kept := copy(window[:], s.text[s.at:])
+func refill(s *jsonscan.Scanner, window *[windowSize]byte, in io.Reader) bool {
+	kept := copy(window[:], s.Rest())
 	n, _ := io.ReadFull(in, window[kept:])
-	*s = Scanner{text: window[:kept+n]}
+	*s = *jsonscan.New(window[:kept+n])
 	return n > 0
 }
 
-func (p *Page[T]) parseItem(s *Scanner, all *pieces[T]) bool {
+func (p *Page[T]) parseItem(s *jsonscan.Scanner, all *pieces[T]) bool {
 	if p.Wanted != nil {
-		begin := s.at
+		begin := *s
 		if item, ok := s.Value(); !ok || !p.Wanted(item) {
 			return ok
 		}
-		s.at = begin
+		*s = begin
 	}
 	ok := p.Parse(s, all.next())
 	if !ok {

@@ -1,4 +1,4 @@
-package paging
+package jsonscan
 
 import (
 	"encoding/json"
@@ -18,13 +18,13 @@ func FuzzScanner(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s := Scanner{text: append(text[:len(text):len(text)], ' ')}
+		s := New(append(text[:len(text):len(text)], ' '))
 		value, ok := s.Value()
 		isDeep := strings.Count(string(text), "[")+strings.Count(string(text), "{") >= deepest
-		if whole := ok && s.Next() == 0 && s.at == len(s.text); whole != json.Valid(text) && !isDeep || ok && !json.Valid(value) {
+		if whole := ok && s.AtEnd(); whole != json.Valid(text) && !isDeep || ok && !json.Valid(value) {
 			t.Fatalf("%q: read %q %v, %v, valid %v", text, value, ok, whole, json.Valid(text))
 		}
-		s = Scanner{text: text}
+		s = New(text)
 		got, ok := s.Text()
 		var want string
 		if err := json.Unmarshal(s.text[:s.at], &want); ok && (err != nil || string(got) != want) {
@@ -34,9 +34,9 @@ func FuzzScanner(f *testing.F) {
 			return
 		}
 		for n := range text { // a part of a value is incomplete, or a value itself
-			s := Scanner{text: text[:n]}
-			if _, ok := s.Value(); ok && !json.Valid(text[:n]) || !ok && !s.ended && !isDeep {
-				t.Fatalf("%q: read %v, ended %v", text[:n], ok, s.ended)
+			s := New(text[:n])
+			if _, ok := s.Value(); ok && !json.Valid(text[:n]) || !ok && !s.cutOff && !isDeep {
+				t.Fatalf("%q: read %v, cut off %v", text[:n], ok, s.cutOff)
 			}
 		}
 	})
