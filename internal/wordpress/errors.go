@@ -66,9 +66,7 @@ func (c *Client) fail(at *answer, f *remote.Failure, hint string) *Error {
 	if at.status != 0 {
 		f.Status = at.status
 	}
-	if text := f.Err.Error(); c.Redact(text) != text {
-		f.Err = errors.New(c.Redact(text))
-	}
+	f.Redact(c.Redact)
 	return &Error{f, hint}
 }
 

@@ -106,15 +106,8 @@ func classify(f *remote.Failure, a *http.Response) {
 		f.Is = fs.ErrPermission
 	case f.Code == unknownTrouble:
 		f.Kind = retry.Transient
-	case f.Code != "":
-	case f.Status == http.StatusForbidden:
-		f.Is = fs.ErrPermission
-	case f.Status == http.StatusNotFound, f.Status == http.StatusGone:
-		f.Is = fs.ErrNotExist
-	case f.Status == http.StatusTooManyRequests, f.Status == http.StatusServiceUnavailable:
-		f.Kind, f.Wait = retry.Throttled, retry.Asked(a.Header)
-	case f.Status == http.StatusRequestTimeout, f.Status >= 500:
-		f.Kind = retry.Transient
+	case f.Code == "":
+		f.Classify(a.Header)
 	}
 }
 
@@ -134,9 +127,7 @@ func (s *Source) fail(ctx context.Context, op string, key sources.Key, err error
 	}
 	hint := s.hint(op, err)
 	if f, ok := errors.AsType[*remote.Failure](err); ok {
-		if text := f.Err.Error(); s.client.Redact(text) != text {
-			f.Err = errors.New(s.client.Redact(text))
-		}
+		f.Redact(s.client.Redact)
 	}
 	return &sources.Error{Op: op, Source: s.url.String(), Key: key, Err: err, Hint: hint}
 }

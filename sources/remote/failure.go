@@ -2,6 +2,8 @@ package remote
 
 import (
 	"errors"
+	"io/fs"
+	"net/http"
 	"net/url"
 	"time"
 
@@ -45,6 +47,27 @@ func (f *Failure) Delay() time.Duration { return f.Wait }
 
 // IsAuth implements the interface of sources.IsAuth.
 func (f *Failure) IsAuth() bool { return f.Auth }
+
+// Classify sets the class and the meaning of a failure that only the status of a response describes.
+func (f *Failure) Classify(response http.Header) {
+	switch {
+	case f.Status == http.StatusUnauthorized, f.Status == http.StatusForbidden:
+		f.Is = fs.ErrPermission
+	case f.Status == http.StatusNotFound, f.Status == http.StatusGone:
+		f.Is = fs.ErrNotExist
+	case f.Status == http.StatusTooManyRequests, f.Status == http.StatusServiceUnavailable:
+		f.Kind, f.Wait = retry.Throttled, retry.Asked(response)
+	case f.Status == http.StatusRequestTimeout, f.Status >= 500:
+		f.Kind = retry.Transient
+	}
+}
+
+// Redact replaces the text by that of a function, which removes secrets.
+func (f *Failure) Redact(redact func(string) string) {
+	if text := f.Err.Error(); redact(text) != text {
+		f.Err = errors.New(redact(text))
+	}
+}
 
 // Unreached returns an error of the network without the URL, which may contain a secret. Errors of
 // network rules and of TLS get the class refused, because a retry does not help. Others are

@@ -33,20 +33,16 @@ func refused(a *contentURL, answer *http.Response) error {
 	f := &remote.Failure{Host: a.Hostname(), Status: answer.StatusCode, Kind: retry.Permanent}
 	f.Err = fmt.Errorf("%d %s", f.Status, http.StatusText(f.Status))
 	switch {
-	case f.Status == http.StatusUnauthorized, f.Status == http.StatusForbidden:
-		f.Is = fs.ErrPermission
-	case f.Status == http.StatusNotFound, f.Status == http.StatusGone:
-		f.Is = fs.ErrNotExist
 	case f.Status == http.StatusPreconditionFailed, f.Status == http.StatusRequestedRangeNotSatisfiable:
 		f.Is = sources.ErrChanged
 		if answer.Header.Get("Content-Range") == "bytes */0" {
 			f.Is = errEmpty
 		}
-	case f.Status == http.StatusTooManyRequests, f.Status == http.StatusServiceUnavailable:
-		f.Kind, f.Wait = retry.Throttled, retry.Asked(answer.Header)
 	case f.Status == http.StatusNotImplemented, f.Status == http.StatusHTTPVersionNotSupported:
-	case f.Status == http.StatusRequestTimeout, f.Status == http.StatusTooEarly, f.Status >= 500:
+	case f.Status == http.StatusTooEarly:
 		f.Kind = retry.Transient
+	default:
+		f.Classify(answer.Header)
 	}
 	return f
 }
@@ -88,7 +84,7 @@ func (s *Source) redacted(err error) error {
 		return err
 	}
 	without := *f
-	without.Err = errors.New(s.web.Redact(f.Err.Error()))
+	without.Redact(s.web.Redact)
 	return &without
 }
 

@@ -154,16 +154,7 @@ func request(ctx context.Context, send sender, method string, u *url.URL, span s
 // refused returns the failure of an unsuccessful response.
 func refused(a *http.Response) *remote.Failure {
 	f := &remote.Failure{Host: a.Request.URL.Host, Status: a.StatusCode, Err: fmt.Errorf("%d %s", a.StatusCode, http.StatusText(a.StatusCode)), Kind: retry.Permanent}
-	switch {
-	case a.StatusCode == http.StatusNotFound, a.StatusCode == http.StatusGone:
-		f.Is = fs.ErrNotExist
-	case a.StatusCode == http.StatusUnauthorized, a.StatusCode == http.StatusForbidden:
-		f.Is = fs.ErrPermission
-	case a.StatusCode == http.StatusTooManyRequests, a.StatusCode == http.StatusServiceUnavailable:
-		f.Kind, f.Wait = retry.Throttled, retry.Asked(a.Header)
-	case a.StatusCode == http.StatusRequestTimeout, a.StatusCode >= 500:
-		f.Kind = retry.Transient
-	}
+	f.Classify(a.Header)
 	return f
 }
 

@@ -186,9 +186,7 @@ func (s *Source) fail(ctx context.Context, op string, key sources.Key, err error
 	}
 	hint := hintOf(err)
 	if f, ok := errors.AsType[*remote.Failure](err); ok {
-		if text := f.Err.Error(); s.client.Redact(text) != text {
-			f.Err = errors.New(s.client.Redact(text))
-		}
+		f.Redact(s.client.Redact)
 	}
 	return &sources.Error{Op: op, Source: s.Identity(), Key: key, Err: err, Hint: hint}
 }
