@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -118,9 +117,4 @@ func removeUnlocked(path string) {
 	}
 	_ = os.RemoveAll(path)
 	_ = lock.Release()
-}
-
-// socketProblem returns an error of the folder for people.
-func socketProblem(err error) error {
-	return fmt.Errorf("create the folder for its socket: %w", err)
 }

@@ -122,7 +122,7 @@ func (p *process) endReason() error {
 func (p *process) listenOptions(program Program, o Options, env []string) (flags, environ []string, err error) {
 	if hasSockets(program) {
 		if p.folder, err = newSocketFolder(o.Environ); err != nil {
-			return nil, nil, socketProblem(err)
+			return nil, nil, fmt.Errorf("create the folder for its socket: %w", err)
 		}
 		return []string{"--rc-no-auth", "--rc-addr", "unix://" + filepath.ToSlash(p.folder.socket())}, env, nil
 	}
@@ -189,6 +189,8 @@ func (p *process) interrupted(ctx context.Context, err error) error {
 		return &InterruptedError{p.lastWords(2), err}
 	case <-timer.C:
 		return &InterruptedError{Err: err}
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
