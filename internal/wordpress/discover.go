@@ -27,8 +27,10 @@ type Site struct {
 
 // Site returns what the API says about its site.
 func (c *Client) Site(ctx context.Context) (Site, error) {
-	_, err := c.find(ctx)
-	return c.site, err
+	if _, err := c.find(ctx); err != nil {
+		return Site{}, err
+	}
+	return c.site, nil // it does not change any more
 }
 
 // find returns the root of the API, which it looks for once.
