@@ -45,12 +45,17 @@ type listing struct {
 	last   int64 // the ID of the last item
 	total  int   // in the last page
 	reread int   // the highest offset before which earlier pages were read again
+	idle   int   // requests since the last new item
 }
+
+// maxIdle is the maximum number of requests in a row without a new item. Pages of items that the account
+// may not see are empty, but a valid list has few of them.
+const maxIdle = 1000
 
 // A page is a part of a collection.
 type page struct {
 	items []json.RawMessage
-	ids   []int64 // nil if the items have no numbers
+	ids   []int64 // nil if the items have no numbers; then it is the only page
 	total int     // of the collection; -1 if the API does not divide it into pages
 }
 
@@ -67,12 +72,13 @@ func (l *listing) run(ctx context.Context, yield func(json.RawMessage, error) bo
 			if p.ids != nil {
 				l.last = p.ids[n]
 			}
+			l.idle = 0
 			if !yield(item, nil) {
 				return errStop
 			}
 		}
 		l.total = p.total
-		if offset = at + l.size - 1; p.total < 0 || at+l.size >= p.total {
+		if offset = at + l.size - 1; p.ids == nil || p.total < 0 || at+l.size >= p.total {
 			return nil
 		}
 	}
@@ -126,6 +132,9 @@ func (l *listing) read(ctx context.Context, offset int) (page, error) {
 	a, err := l.client.ask(ctx, http.MethodGet, routeURL(root, l.path, query), nil)
 	if err != nil {
 		return page{}, err
+	}
+	if l.idle++; l.idle > maxIdle {
+		return page{}, l.client.fail(a, &remote.Failure{Err: errors.New("the list does not advance"), Kind: retry.Permanent}, "run the same command again; if this remains, deactivate the plugin that changes the list")
 	}
 	p := page{total: -1}
 	if err := l.client.decode(a, &p.items); err != nil {

@@ -7,7 +7,10 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
+
+	"assetferry/internal/hint"
 )
 
 // A collection is a list of a site that changes while it is read.
@@ -130,6 +133,34 @@ func TestListThatChanges(t *testing.T) {
 			}
 			if c.requests > c.most {
 				t.Errorf("%d requests, want at most %d", c.requests, c.most)
+			}
+		})
+	}
+}
+
+// TestListWithoutEnd reads lists of hostile sites: one that claims to have more items, and one whose size
+// changes all the time.
+func TestListWithoutEnd(t *testing.T) {
+	for name, total := range map[string]func(request int) int{
+		"empty pages":   func(int) int { return 1 << 40 },
+		"changing size": func(request int) int { return 1<<40 + request },
+	} {
+		t.Run(name, func(t *testing.T) {
+			requests := 0
+			c := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Query().Get("per_page") == "" {
+					new(collection).ServeHTTP(w, r)
+					return
+				}
+				requests++
+				w.Header().Set("X-WP-Total", strconv.Itoa(total(requests)))
+				fmt.Fprint(w, "[]")
+			}), Options{})
+			var last error
+			for _, last = range c.List(t.Context(), "/wp/v2/media", nil) {
+			}
+			if last == nil || !strings.Contains(last.Error(), "does not advance") || hint.Of(last) == "" || requests > maxIdle+1 {
+				t.Errorf("after %d requests: %v", requests, last)
 			}
 		})
 	}
