@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"assetferry/internal/hint"
 	"assetferry/internal/wordpress/blocks"
 )
 
@@ -108,7 +109,7 @@ func SiteOf(dir string) (site string, ok bool, err error) {
 	}
 	var r siteRecord
 	if err := json.Unmarshal(text, &r); err != nil || r.Version != 1 {
-		return "", false, fmt.Errorf("%s is not a file of this version of assetferry", filepath.Join(dir, siteFile))
+		return "", false, hint.New(fmt.Errorf("%s is not a file of this version of assetferry", filepath.Join(dir, siteFile)), "use the version that made the backup")
 	}
 	return r.Site, true, nil
 }
@@ -129,8 +130,12 @@ func records(dir string) (all []record, err error) {
 			return nil, err
 		}
 		r := record{file: strings.TrimSuffix(name, recordEnding) + contentEnding}
-		if err := json.Unmarshal(text, &r); err != nil || !strings.HasPrefix(r.Route, "/") {
-			return nil, fmt.Errorf("%s is damaged: %w", name, err)
+		err = json.Unmarshal(text, &r)
+		if err == nil && !strings.HasPrefix(r.Route, "/") {
+			err = errors.New("it has no route")
+		}
+		if err != nil {
+			return nil, hint.New(fmt.Errorf("%s is damaged: %w", name, err), "restore the post in the editor of WordPress, and remove this file to restore the others")
 		}
 		all = append(all, r)
 	}

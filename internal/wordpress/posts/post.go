@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"assetferry/internal/hint"
 )
 
 // A post is a post, a page or another item with content.
@@ -57,6 +59,9 @@ func nameOf(path string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(path, "/wp/v2"), "/")
 }
 
+// hintForm is the next step after a response that is not that of WordPress.
+const hintForm = "a plugin probably changes the responses of the REST API: deactivate it, and run the same command again"
+
 // read reads a post with all its fields.
 func (s *Session) read(ctx context.Context, kind postType, path string) (*post, error) {
 	var text json.RawMessage
@@ -64,8 +69,15 @@ func (s *Session) read(ctx context.Context, kind postType, path string) (*post, 
 		return nil, err
 	}
 	p := &post{kind: kind}
-	if err := errors.Join(json.Unmarshal(text, p), json.Unmarshal(text, &p.fields)); err != nil || p.Content.Raw == nil {
-		return nil, fmt.Errorf("%s: the site does not show the content as it is stored: %w", nameOf(path), err)
+	err := json.Unmarshal(text, p)
+	if err == nil {
+		err = json.Unmarshal(text, &p.fields)
+	}
+	if err == nil && p.Content.Raw == nil {
+		err = errors.New("the field content.raw is missing")
+	}
+	if err != nil {
+		return nil, hint.New(fmt.Errorf("%s: the site does not show the post as it is stored: %w", nameOf(path), err), hintForm)
 	}
 	return p, nil
 }

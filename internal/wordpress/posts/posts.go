@@ -154,7 +154,7 @@ func (s *Session) all(ctx context.Context, t postType) error {
 			return cause
 		}
 		if wordpress.IsAuth(err) {
-			s.fail(strings.TrimPrefix(t.path, "/wp/v2/"), err)
+			s.fail(nameOf(t.path), err)
 			return nil
 		}
 		if err != nil {
@@ -162,7 +162,7 @@ func (s *Session) all(ctx context.Context, t postType) error {
 		}
 		var p post
 		if err := json.Unmarshal(text, &p); err != nil {
-			return fmt.Errorf("%s: the site lists posts in an unknown form: %w", t.path, err)
+			return hint.New(fmt.Errorf("%s: the site lists posts in an unknown form: %w", t.path, err), hintForm)
 		}
 		p.kind = t
 		if err := s.post(ctx, &p); err != nil {
