@@ -62,7 +62,7 @@ func (a *Applier) gather(ctx context.Context, i state.Item, receipt *state.Recei
 		g, err = a.capturedMetadata(ctx, sent)
 	case i.Action != state.UpdateMetadata && i.Action != state.Move, i.Reason == string(migrate.ReasonMetadataMissing), i.Reason == string(migrate.ReasonMetadataRefreshed):
 		g, err = a.Examine(ctx, i.Object)
-	case i.Action == state.UpdateMetadata && isTouched(i, *receipt):
+	case i.Action == state.UpdateMetadata && isTouched(i, *receipt), hasNewKey(i):
 		g.Found = last.Found
 		g, err = a.AddFromSource(ctx, i.Object, g)
 	default:
@@ -73,6 +73,9 @@ func (a *Applier) gather(ctx context.Context, i state.Item, receipt *state.Recei
 	}
 	return a.Complete(ctx, a.run, i, receipt.Checksum, g)
 }
+
+// hasNewKey reports whether an asset is moved because the key of its object changed.
+func hasNewKey(i state.Item) bool { return i.Action == state.Move && i.PreviousKey != i.Key }
 
 // isTouched reports whether the fingerprint of an object has changed since its upload.
 func isTouched(i state.Item, r state.Receipt) bool {

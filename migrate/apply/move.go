@@ -15,6 +15,7 @@ import (
 	"assetferry/internal/metadata"
 	"assetferry/internal/retry"
 	"assetferry/migrate"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -338,7 +339,7 @@ func (m moveMethod) keepName(ctx context.Context, p *pendingMove, former string)
 
 // updateMetadata updates the metadata of a moved asset, and its provenance, if either is written.
 func (m moveMethod) updateMetadata(ctx context.Context, p *pendingMove) error {
-	if some, err := m.hasMetadataChanges(ctx, p.item); p.refusal != nil || !some || err != nil {
+	if some, err := m.hasMetadataChanges(ctx, p); p.refusal != nil || !some || err != nil {
 		return err
 	}
 	asset, err := m.Dest.Asset(ctx, p.item.Asset)
@@ -347,7 +348,7 @@ func (m moveMethod) updateMetadata(ctx context.Context, p *pendingMove) error {
 	}
 	p.takes(asset)
 	d, err := m.writeMetadata(ctx, p.item, &asset, &p.receipt, nil)
-	if migrate.HasClass(err, retry.Permanent) {
+	if migrate.HasClass(err, retry.Permanent) || isOfSource(err) {
 		p.failure, p.misnamed = migrate.JoinTexts(p.failure, "its asset is moved, but its metadata is not written: "+err.Error()), false
 		return nil
 	} else if err != nil {
@@ -357,11 +358,23 @@ func (m moveMethod) updateMetadata(ctx context.Context, p *pendingMove) error {
 	return nil
 }
 
-// hasMetadataChanges reports whether a moved asset needs a metadata update, without a request: the
-// metadata of most objects is unchanged.
-func (m moveMethod) hasMetadataChanges(ctx context.Context, i state.Item) (bool, error) {
+// isOfSource reports whether an object cannot be read now. Other objects may be readable.
+func isOfSource(err error) bool {
+	_, ok := errors.AsType[*sources.Error](err)
+	return ok && !migrate.HasClass(err, retry.Fatal)
+}
+
+// hasMetadataChanges reports whether a moved asset needs a metadata update, without a request to the
+// destination: the metadata of most objects is unchanged.
+func (m moveMethod) hasMetadataChanges(ctx context.Context, p *pendingMove) (bool, error) {
+	i := p.item
 	if m.Provenance == "always" {
 		return true, nil
+	}
+	if hasNewKey(i) && !p.receipt.Adopted { // adopted assets have no metadata from a source
+		if changed, err := m.HasChangedAtSource(ctx, m.run, i.Object, i.PreviousKey); changed || err != nil {
+			return changed, err
+		}
 	}
 	beside, remark, err := m.SidecarFields(ctx, m.run, i.Key)
 	if err != nil || remark != "" { // which people hear of once it is described

@@ -127,6 +127,29 @@ func (d Collector) AddFromSource(ctx context.Context, o sources.Object, g Findin
 	return g, nil
 }
 
+// HasChangedAtSource reports whether the metadata that the source stores with an object differs from
+// that of the last update of its asset, when its key may have been another one. It returns true if
+// the object cannot be read now: the update reads it again, and its error concerns the item.
+func (d Collector) HasChangedAtSource(ctx context.Context, run state.Run, o sources.Object, then sources.Key) (bool, error) {
+	now, err := d.AddFromSource(ctx, o, Findings{})
+	switch {
+	case ctx.Err() != nil:
+		return false, context.Cause(ctx)
+	case migrate.HasClass(err, retry.Fatal):
+		return false, err
+	case err != nil, now.Remark != "":
+		return true, nil
+	case len(now.Found[metadata.FromStorage]) == 0:
+		return false, nil
+	}
+	last, err := d.LastDescription(ctx, run, then)
+	if err != nil {
+		return false, err
+	}
+	_, kept, err := d.AccountForFields(o, now.Found)
+	return kept.EncodeOf(metadata.FromStorage) != last.Found.EncodeOf(metadata.FromStorage), err
+}
+
 // keptAtSource returns the metadata that the source stores with an object.
 func (d Collector) keptAtSource(ctx context.Context, o sources.Object) (*sources.Description, error) {
 	if !d.UsesSource(metadata.FromStorage) {

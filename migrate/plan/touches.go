@@ -6,9 +6,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"assetferry/internal/metadata"
-	"assetferry/internal/retry"
 	"assetferry/migrate"
-	"assetferry/migrate/collect"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -47,7 +45,7 @@ func (t *touches) askAbout(ctx context.Context, page []state.Item) error {
 	g.SetLimit(t.Concurrency)
 	for n, i := range page {
 		g.Go(func() (err error) {
-			otherwise[n], err = t.hasChangedMetadata(parallel, i)
+			otherwise[n], err = t.HasChangedAtSource(parallel, t.run, i.Object, i.Key)
 			return err
 		})
 	}
@@ -70,25 +68,4 @@ func (t *touches) askAbout(ctx context.Context, page []state.Item) error {
 		}
 	}
 	return nil
-}
-
-// hasChangedMetadata reports whether the metadata of an object at the source differs from that of
-// the last update of its asset. It returns true if the source cannot be read now: the update reads
-// it again, and its error concerns the item.
-func (t *touches) hasChangedMetadata(ctx context.Context, i state.Item) (bool, error) {
-	now, err := t.AddFromSource(ctx, i.Object, collect.Findings{})
-	switch {
-	case ctx.Err() != nil:
-		return false, context.Cause(ctx)
-	case migrate.HasClass(err, retry.Fatal):
-		return false, err
-	case err != nil, now.Remark != "":
-		return true, nil
-	}
-	last, err := t.LastDescription(ctx, t.run, i.Key)
-	if err != nil || len(now.Found[metadata.FromStorage]) == 0 {
-		return false, err
-	}
-	_, kept, err := t.AccountForFields(i.Object, now.Found)
-	return kept.EncodeOf(metadata.FromStorage) != last.Found.EncodeOf(metadata.FromStorage), err
 }
