@@ -56,6 +56,10 @@ type Traits struct {
 	// Objects of the same size with the same tag are identical. Objects with different tags, or
 	// with tags of another form, may still be identical: the content may have been encrypted.
 	ContentTags bool
+	// MetadataTags means that a version tag is the version of the metadata, a space, and the version
+	// of the content. Versions of an object of the same size with the same version of the content
+	// are identical. If the version of the content is unknown, the tag ends with the space.
+	MetadataTags bool
 	// Describes means that Open returns a Describer.
 	Describes bool
 	// Categories means that the first segment of a key is the name of a category.

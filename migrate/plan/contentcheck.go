@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -25,6 +26,17 @@ func (p *Planner) trust(m migrate.Memory) migrate.Memory {
 // identifiesContent reports whether objects of equal size with this version tag are equal.
 func (p *Planner) identifiesContent(tag string) bool {
 	return p.Rules.Sync != nil && identical.IsChecksum(p.Source, tag)
+}
+
+// isSameContent reports whether the version tags of an object before and now, with the same size,
+// show that its content has not changed.
+func (p *Planner) isSameContent(tag, was string) bool {
+	if p.Rules.Sync == nil || !p.Source.Traits().MetadataTags {
+		return tag == was && p.identifiesContent(tag)
+	}
+	_, content, _ := strings.Cut(tag, " ")
+	_, before, _ := strings.Cut(was, " ")
+	return content != "" && content == before
 }
 
 // contentCheck are the objects that may have changed.

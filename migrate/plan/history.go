@@ -63,7 +63,7 @@ func (p *Planner) remembered(known *merge.Cursor[state.Receipt]) load {
 			return p.trust(migrate.MemorySame), receipt, nil
 		case o.Size != receipt.Size:
 			return migrate.MemoryChanged, receipt, nil
-		case p.identifiesContent(o.VersionTag) && o.VersionTag == receipt.VersionTag:
+		case p.isSameContent(o.VersionTag, receipt.VersionTag):
 			return p.trust(migrate.MemoryTouched), receipt, nil
 		}
 		return migrate.MemoryPossiblyChanged, receipt, nil

@@ -109,7 +109,7 @@ func (s *Source) remembered(o sources.Object) (all []entry, err error) {
 		return nil, err
 	}
 	all = entriesIn(same)
-	if t := tagOf(o); len(all) == 0 || idsOf(all) != t.ids || all[0].ModifiedGMT != t.modified {
+	if t := tagOf(o); len(all) == 0 || idsOf(all) != t.ids || metadataVersion(all) != t.metadata {
 		return nil, nil
 	}
 	return all, nil
@@ -142,7 +142,7 @@ func (s *Source) request(ctx context.Context, o sources.Object) ([]entry, error)
 	switch {
 	case len(all) == 0:
 		return nil, fs.ErrNotExist
-	case strconv.FormatInt(all[0].ID, 10) != first || all[0].ModifiedGMT != t.modified:
+	case strconv.FormatInt(all[0].ID, 10) != first || metadataVersion(all) != t.metadata:
 		return nil, sources.ErrChanged
 	}
 	return all, nil

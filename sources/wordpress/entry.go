@@ -1,6 +1,8 @@
 package wordpress
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"net/url"
@@ -204,18 +206,29 @@ func (e *entry) size() int64 {
 	return n
 }
 
-// A tag is the version tag of an object.
+// A tag is the version tag of an object. See sources.Traits.MetadataTags.
 type tag struct {
 	ids       string // of its entries, the oldest first, such as "12,57"
-	modified  string // of the oldest entry
+	metadata  string // see metadataVersion
 	validator string // of the server of the file, or ""
 }
 
-func (t tag) String() string { return t.ids + " " + t.modified + " " + t.validator }
+func (t tag) String() string { return t.ids + "/" + t.metadata + " " + t.validator }
 
 // tagOf returns the version tag of an object.
 func tagOf(o sources.Object) (t tag) {
-	t.ids, t.modified, _ = strings.Cut(o.VersionTag, " ")
-	t.modified, t.validator, _ = strings.Cut(t.modified, " ")
+	t.metadata, t.validator, _ = strings.Cut(o.VersionTag, " ")
+	t.ids, t.metadata, _ = strings.Cut(t.metadata, "/")
 	return t
+}
+
+// metadataVersion returns a short hash of the metadata of entries. Plugins write some of it directly,
+// such as alt texts, and the time of the change stays.
+func metadataVersion(all []entry) string {
+	data, err := json.Marshal([]any{all[0].ModifiedGMT, describe(all)})
+	if err != nil {
+		panic(err) // texts can be encoded
+	}
+	hash := sha256.Sum256(data)
+	return hex.EncodeToString(hash[:6])
 }

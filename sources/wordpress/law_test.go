@@ -62,7 +62,14 @@ func storable(keys ...sources.Key) bool {
 func open(tb testing.TB, s *wordpresstest.Site, o api.Options, from wordpress.Options) *wordpress.Source {
 	tb.Helper()
 	server := httptest.NewServer(s)
-	u, err := api.ParseURL("wordpress+" + server.URL + s.Folder)
+	tb.Cleanup(server.Close)
+	return openAt(tb, server.URL+s.Folder, o, from)
+}
+
+// openAt returns the source of a site with a URL.
+func openAt(tb testing.TB, url string, o api.Options, from wordpress.Options) *wordpress.Source {
+	tb.Helper()
+	u, err := api.ParseURL("wordpress+" + url)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -71,7 +78,6 @@ func open(tb testing.TB, s *wordpresstest.Site, o api.Options, from wordpress.Op
 		if err := src.Close(); err != nil {
 			tb.Error(err)
 		}
-		server.Close()
 	})
 	return src
 }

@@ -2,6 +2,7 @@ package wordpress_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"maps"
 	"net/http"
@@ -29,6 +30,12 @@ func objects(t *testing.T, src *wordpress.Source) map[sources.Key]sources.Object
 		all[o.Key] = o
 	}
 	return all
+}
+
+// another returns another source of the same site, which has not listed it.
+func another(t *testing.T, src *wordpress.Source) *wordpress.Source {
+	t.Helper()
+	return openAt(t, strings.TrimPrefix(src.Identity(), "wordpress+"), account, wordpress.Options{})
 }
 
 func keysOf(all map[sources.Key]sources.Object) (keys []string) {
@@ -111,10 +118,10 @@ func TestSeveralEntriesForOneFile(t *testing.T) {
 	src := open(t, s, account, wordpress.Options{})
 	all := objects(t, src)
 	o := all["2024/05/quay.jpg"]
-	if len(all) != 1 || !strings.HasPrefix(o.VersionTag, "1,2,3 ") {
+	if len(all) != 1 || !strings.HasPrefix(o.VersionTag, "1,2,3/") {
 		t.Errorf("listed %v", all)
 	}
-	for _, src := range []*wordpress.Source{src, open(t, s, account, wordpress.Options{})} { // remembered, and requested
+	for _, src := range []*wordpress.Source{src, another(t, src)} { // remembered, and requested
 		if d, err := src.Describe(t.Context(), o); err != nil || d.Fields["alt"][0] != "A quay" {
 			t.Errorf("described as %v, %v", d, err)
 		}
@@ -201,5 +208,48 @@ func TestStoppedListing(t *testing.T) {
 	cancel()
 	if content := read(t, src, all["m.jpg"]); content != "m" {
 		t.Errorf("read %q", content)
+	}
+}
+
+// TestMetadataVersions verifies that each change of the metadata changes the version tag, although
+// the time of the last change stays, and that the version of the content stays.
+func TestMetadataVersions(t *testing.T) {
+	s := &wordpresstest.Site{}
+	s.Put("2024/05/a.jpg", []byte("a"), nil)
+	src := open(t, s, account, wordpress.Options{})
+	last := objects(t, src)["2024/05/a.jpg"]
+	if again := objects(t, another(t, src))["2024/05/a.jpg"]; again != last {
+		t.Errorf("%+v became %+v without a change", last, again)
+	}
+	if _, err := another(t, src).Describe(t.Context(), last); err != nil {
+		t.Error(err)
+	}
+	for name, edit := range map[string]func(wordpresstest.Item){
+		"alt": func(i wordpresstest.Item) { i["alt_text"] = "A quay" },
+		"caption": func(i wordpresstest.Item) {
+			i["caption"] = map[string]any{"raw": "At noon", "rendered": "<p>At noon</p>"}
+		},
+		"description": func(i wordpresstest.Item) {
+			i["description"] = map[string]any{"raw": "Seen", "rendered": "<p>Seen</p>"}
+		},
+		"title": func(i wordpresstest.Item) { i["title"] = map[string]any{"raw": "Quay", "rendered": "Quay"} },
+		"sizes": func(i wordpresstest.Item) {
+			i["media_details"] = map[string]any{"sizes": map[string]any{"large": map[string]any{"source_url": "2024/05/a-1024x768.jpg"}}}
+		},
+	} {
+		s.Edit("2024/05/a.jpg", func(i wordpresstest.Item) {
+			edit(i)
+			i["modified_gmt"] = last.Time.Format("2006-01-02T15:04:05")
+		})
+		if _, err := another(t, src).Describe(t.Context(), last); !errors.Is(err, sources.ErrChanged) {
+			t.Errorf("%s: the former version is described: %v", name, err)
+		}
+		is := objects(t, src)["2024/05/a.jpg"]
+		_, content, _ := strings.Cut(is.VersionTag, " ")
+		_, before, _ := strings.Cut(last.VersionTag, " ")
+		if is.Time != last.Time || is.VersionTag == last.VersionTag || content == "" || content != before {
+			t.Errorf("%s: %+v became %+v", name, last, is)
+		}
+		last = is
 	}
 }

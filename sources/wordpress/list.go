@@ -263,6 +263,6 @@ func (s *Source) look(ctx context.Context, same []keyindex.Record, f *finding) {
 		f.object.Obstacle = sources.Unreadable.Because(text)
 	default:
 		f.object.Size = is.size
-		f.object.VersionTag = tag{idsOf(all), e.ModifiedGMT, is.validator}.String()
+		f.object.VersionTag = tag{idsOf(all), metadataVersion(all), is.validator}.String()
 	}
 }

@@ -10,7 +10,8 @@
 // The API lists by ID, so the entries are sorted by key in a temporary index, which Open and Describe
 // use again. It knows neither the size of an original nor whether a plugin has replaced a file. So a
 // listing makes a HEAD request for each file, several in parallel and ahead of the consumer.
-// Sites that keep their files elsewhere are read from there, without credentials.
+// Sites that keep their files elsewhere are read from there, without credentials. The version tag of
+// an object has a hash of its metadata, so that each change of it is noticed.
 //
 // The metadata is complete: WordPress has read embedded titles, captions, credits and keywords at the
 // upload, and people have edited them since. Metadata that they removed must not appear again.
@@ -78,7 +79,7 @@ func (s *Source) Identity() string { return s.client.URL().String() }
 
 // Traits implements sources.Source.
 func (s *Source) Traits() sources.Traits {
-	return sources.Traits{Precision: time.Second, Describes: true, NoSidecars: true, Complete: true, Concurrency: parallel}
+	return sources.Traits{Precision: time.Second, Describes: true, MetadataTags: true, NoSidecars: true, Complete: true, Concurrency: parallel}
 }
 
 // CloseIdleConnections closes idle connections.
