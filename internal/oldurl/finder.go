@@ -146,7 +146,11 @@ func (f *Finder) whole(ctx context.Context, s spelled) (Found, error) {
 		return Found{}, ErrUnknown
 	}
 	o, err := f.lookup.ByURL(ctx, s.comparable())
-	return Found{New: o.URL, Key: o.Key, Kind: Given, Left: o.Left, owning: claim{rule: -1, match: match{key: o.Key}}}, err
+	if err != nil {
+		return Found{}, err
+	}
+	url, width, err := f.ofGiven(ctx, s, o)
+	return Found{New: url, Key: o.Key, Kind: Given, Left: o.Left, Width: width, owning: claim{rule: -1, match: match{key: o.Key}}}, err
 }
 
 // sized finds an image by rules with sizes.

@@ -13,7 +13,7 @@ type Old struct {
 	URL     string
 	New     string
 	Kind    Kind
-	Width   int    // of a Variant
+	Width   int    // of a Variant or of a given size; 0 for the whole file
 	TakenBy string // the key of another object that the URL leads to, or ""
 }
 
@@ -22,7 +22,7 @@ type Old struct {
 func (f *Finder) List(ctx context.Context, as string, o Object) iter.Seq2[Old, error] {
 	return func(yield func(Old, error) bool) {
 		if o.Kind == Given {
-			f.yieldOnce(ctx, Old{URL: as, New: o.URL, Kind: Given}, o, claim{-1, match{key: o.Key}}, yield)
+			f.listGiven(ctx, as, o, yield)
 			return
 		}
 		for n, rule := range f.rules {
@@ -31,6 +31,20 @@ func (f *Finder) List(ctx context.Context, as string, o Object) iter.Seq2[Old, e
 			}
 		}
 	}
+}
+
+// listGiven yields a given URL of an object.
+func (f *Finder) listGiven(ctx context.Context, as string, o Object, yield func(Old, error) bool) {
+	s, ok := spell(as)
+	if !ok {
+		return
+	}
+	url, width, err := f.ofGiven(ctx, s, o)
+	if err != nil {
+		yield(Old{}, err)
+		return
+	}
+	f.yieldOnce(ctx, Old{URL: as, New: url, Kind: Given, Width: width}, o, claim{-1, match{key: o.Key}}, yield)
 }
 
 // listBy yields the URLs of an object from a rule.

@@ -4,18 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"path"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"assetferry/internal/oldurl"
 	"assetferry/internal/redirect"
 )
 
-// Sizes are redirects from the URLs of WordPress, which makes several files of an image. The old URL
-// of such a file leads to the image of the asset in that width, and not to the original.
+// Sizes are redirects that also return the images of assets in all widths.
 type Sizes struct {
 	Redirects
 	ctx    context.Context
@@ -66,7 +62,7 @@ func (s *Sizes) Find(url string) (Verdict, error) {
 	return found.verdict, nil
 }
 
-// find adds the images of the asset, and chooses one if the old URL is that of a size.
+// find adds the images of the asset.
 func (s *Sizes) find(url string, v Verdict) (sized, error) {
 	found, err := s.m.Finder().Find(s.ctx, url)
 	if errors.Is(err, oldurl.ErrUnknown) {
@@ -83,25 +79,10 @@ func (s *Sizes) find(url string, v Verdict) (sized, error) {
 		return sized{}, err
 	}
 	images, err := o.Images()
-	if err != nil || !isResized(found.Key) {
+	if err != nil || !oldurl.CanResize(found.Key) {
 		return sized{verdict: v}, err
 	}
-	r := sized{v, imagesOf(images)}
-	if width := widthIn(url, found.Key); width > 0 && len(r.images) > 0 && found.Kind != oldurl.Variant {
-		n := slices.IndexFunc(r.images, func(i Image) bool { return i.Width >= width })
-		if n < 0 {
-			n = len(r.images) - 1
-		}
-		r.verdict = Verdict{Kind: Replaced, New: r.images[n].URL}
-	}
-	return r, nil
-}
-
-// isResized reports whether the images of an asset can replace the sizes of a file. An image of an
-// animation may show only its beginning.
-func isResized(key string) bool {
-	ext := strings.ToLower(path.Ext(key))
-	return ext != ".gif" && ext != ".svg"
+	return sized{v, imagesOf(images)}, nil
 }
 
 // imagesOf returns images by ascending width.
@@ -113,26 +94,6 @@ func imagesOf(images map[string]string) (all []Image) {
 	}
 	slices.SortFunc(all, func(a, b Image) int { return cmp.Compare(a.Width, b.Width) })
 	return all
-}
-
-// sizeEnding matches the ending that WordPress adds to the name of a file in another size.
-var sizeEnding = regexp.MustCompile(`-(?:(\d{1,5})x\d{1,5}|scaled)$`)
-
-// scaledWidth is the maximum width and height of the file that WordPress makes of a large upload.
-const scaledWidth = 2560
-
-// widthIn returns the width in the old URL of an image, or 0 if the URL is that of the original. The
-// name of an original may end like that of a size.
-func widthIn(url, key string) int {
-	url, _, _ = strings.Cut(url, "?")
-	ending := sizeEnding.FindStringSubmatch(strings.TrimSuffix(url, path.Ext(url)))
-	if ending == nil || strings.HasSuffix(strings.TrimSuffix(key, path.Ext(key)), ending[0]) {
-		return 0
-	}
-	if width, err := strconv.Atoi(ending[1]); err == nil {
-		return width
-	}
-	return scaledWidth
 }
 
 // Asset reports whether a URL is that of an asset, and returns the images of the asset if an old URL
