@@ -97,32 +97,9 @@ func freePort(tb testing.TB) string {
 // run starts a program for the time of a test, and waits until it accepts connections.
 func run(tb testing.TB, addr string, c *exec.Cmd) {
 	tb.Helper()
-	var log strings.Builder
-	c.Stdout, c.Stderr = &log, &log
-	must(tb, c.Start())
-	ended := make(chan error, 1)
-	go func() { ended <- c.Wait() }()
-	tb.Cleanup(func() {
-		_ = c.Process.Kill() // it may have ended
-		<-ended
-	})
-	deadline := time.Now().Add(20 * time.Second)
-	for {
-		conn, err := net.DialTimeout("tcp", addr, time.Second)
-		if err == nil {
-			conn.Close()
-			return
-		}
-		select {
-		case err := <-ended:
-			ended <- err
-			tb.Fatalf("%s ended with %v:\n%s", c.Path, err, log.String())
-		case <-time.After(20 * time.Millisecond):
-		}
-		if time.Now().After(deadline) {
-			tb.Fatalf("%s does not answer at %s: %v", c.Path, addr, err)
-		}
-	}
+	s := &server{addr: addr, command: func() *exec.Cmd { return c }}
+	must(tb, s.start())
+	tb.Cleanup(s.kill)
 }
 
 // onDisk is the local file system.
@@ -144,9 +121,17 @@ func overWebDAV(tb testing.TB, newest rclone.Program) storage { return webDAV(tb
 
 func webDAV(tb testing.TB, newest rclone.Program, cacheTime string) storage {
 	dir, port := tb.TempDir(), freePort(tb)
-	run(tb, "127.0.0.1:"+port, command(newest, "serve", "webdav", dir, "--addr", "127.0.0.1:"+port, "--dir-cache-time", cacheTime))
-	return storage{dir: dir, config: "[dav]\ntype = webdav\nurl = http://127.0.0.1:" + port + "\nvendor = rclone\n", storable: isUnique,
+	run(tb, "127.0.0.1:"+port, webDAVServer(newest, dir, port, "--dir-cache-time", cacheTime))
+	return storage{dir: dir, config: webDAVConfig(port), storable: isUnique,
 		remote: func(folder string) string { return "dav:" + folder }}
+}
+
+func webDAVServer(p rclone.Program, dir, port string, more ...string) *exec.Cmd {
+	return command(p, append([]string{"serve", "webdav", dir, "--addr", "127.0.0.1:" + port}, more...)...)
+}
+
+func webDAVConfig(port string) string {
+	return "[dav]\ntype = webdav\nurl = http://127.0.0.1:" + port + "\nvendor = rclone\n"
 }
 
 // overS3 is a folder that rclone serves as buckets.
@@ -161,24 +146,39 @@ func overS3(tb testing.TB, newest rclone.Program) storage {
 // overSFTP is a folder behind a real SSH server.
 func overSFTP(tb testing.TB, _ rclone.Program) storage {
 	dir, keys, port := tb.TempDir(), tb.TempDir(), freePort(tb)
-	for _, name := range []string{"host", "user"} {
-		out, err := exec.CommandContext(tb.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", keys+"/"+name).CombinedOutput()
+	makeKeys(tb, keys, "host", "user")
+	run(tb, "127.0.0.1:"+port, sshServer(tb, keys, port))
+	return storage{dir: dir, config: sshConfig(keys+"/user", port), storable: isFileName,
+		remote: func(folder string) string { return "ssh:" + dir + "/" + folder }}
+}
+
+// makeKeys makes pairs of SSH keys in a folder.
+func makeKeys(tb testing.TB, dir string, names ...string) {
+	tb.Helper()
+	for _, name := range names {
+		out, err := exec.CommandContext(tb.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", dir+"/"+name).CombinedOutput()
 		if err != nil {
 			tb.Fatalf("ssh-keygen: %v: %s", err, out)
 		}
 	}
-	sshd := exec.Command("/usr/sbin/sshd", "-D", "-e", "-f", "/dev/null", "-h", keys+"/host", "-p", port, // no context: the server ends after the test
-		"-o", "ListenAddress=127.0.0.1", "-o", "AuthorizedKeysFile="+keys+"/user.pub", "-o", "StrictModes=no", "-o", "PidFile=none",
-		"-o", "Subsystem=sftp internal-sftp", "-o", "PermitRootLogin=prohibit-password", "-o", "UsePAM=no", "-o", "MaxStartups=200", "-o", "MaxSessions=200")
+}
+
+// sshServer returns the command of a server with the keys of a folder: "host", and "user.pub" for
+// clients.
+func sshServer(tb testing.TB, keys, port string) *exec.Cmd {
+	tb.Helper()
 	if os.Getuid() == 0 {
 		must(tb, os.MkdirAll("/run/sshd", 0o755)) // for the separation of privileges
 	}
-	run(tb, "127.0.0.1:"+port, sshd)
+	return exec.Command("/usr/sbin/sshd", "-D", "-e", "-f", "/dev/null", "-h", keys+"/host", "-p", port, // no context: the server ends after the test
+		"-o", "ListenAddress=127.0.0.1", "-o", "AuthorizedKeysFile="+keys+"/user.pub", "-o", "StrictModes=no", "-o", "PidFile=none",
+		"-o", "Subsystem=sftp internal-sftp", "-o", "PermitRootLogin=prohibit-password", "-o", "UsePAM=no", "-o", "MaxStartups=200", "-o", "MaxSessions=200")
+}
+
+func sshConfig(keyFile, port string) string {
 	user := os.Getenv("USER")
 	if user == "" || os.Getuid() == 0 {
 		user = "root"
 	}
-	return storage{dir: dir, storable: isFileName,
-		config: fmt.Sprintf("[ssh]\ntype = sftp\nhost = 127.0.0.1\nport = %s\nuser = %s\nkey_file = %s/user\nshell_type = none\n", port, user, keys),
-		remote: func(folder string) string { return "ssh:" + dir + "/" + folder }}
+	return fmt.Sprintf("[ssh]\ntype = sftp\nhost = 127.0.0.1\nport = %s\nuser = %s\nkey_file = %s\nshell_type = none\n", port, user, keyFile)
 }
