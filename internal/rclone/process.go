@@ -66,6 +66,12 @@ func (p *process) start(ctx context.Context, program Program, o Options) error {
 	if err == nil {
 		err = p.connect(served, o.Connections)
 	}
+	if err == nil {
+		err = p.checkWrapper(ctx)
+	}
+	if _, wrapped := errors.AsType[*wrapperError](err); wrapped {
+		return &StartError{Path: program.Path, Err: err, Try: hintWrapper}
+	}
 	if err != nil && ctx.Err() == nil {
 		return failed(err)
 	}
