@@ -16,7 +16,7 @@ func (j *Job) environ() error {
 	if home, _ := j.Lookup("HOME"); home != "" { // cron and systemd may set another one for the account
 		j.Environment = append(j.Environment, Variable{Name: "HOME", Value: home})
 	}
-	if path, _ := j.Lookup("PATH"); j.Helpers && path != "" { // where the programs that print the credentials were found
+	if path, _ := j.Lookup("PATH"); j.Helpers && path != "" { // where the programs that it starts were found
 		j.Environment = append(j.Environment, Variable{Name: "PATH", Value: eachOnce(path)})
 	}
 	for _, v := range j.Inherited.Variables {

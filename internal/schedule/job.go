@@ -58,7 +58,8 @@ func NewJob(o Options) (*Job, error) {
 		return nil, err
 	}
 	j.About = fmt.Sprintf("Sync of %s (assetferry)", o.Source)
-	j.Helpers = j.Inherited.Helper
+	_, isRemote := config.RemoteOf(o.Source)
+	j.Helpers, j.Large = j.Inherited.Helper || isRemote, isRemote
 	if !o.UserUnit {
 		j.Account = account.Username
 	}

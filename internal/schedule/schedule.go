@@ -31,6 +31,7 @@ type Task struct {
 	Read    []string // paths that it reads, without the program
 	Written []string // folders that it writes to
 	Helpers bool     // it starts unknown programs
+	Large   bool     // they hold whole listings in memory
 
 	Account string // user; empty: the owner of the user units
 }

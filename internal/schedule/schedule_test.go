@@ -48,7 +48,11 @@ func tasks() map[string]Task {
 	helped := plain
 	helped.Helpers, helped.Folder = true, "/srv/100% ours"
 	helped.Written = []string{"/tmp/state"}
-	return map[string]Task{"plain": plain, "secret": secret, "odd": odd, "own": own, "helped": helped}
+
+	remote := helped
+	remote.About, remote.Command = "Sync of rclone:drive:photos (assetferry)", []string{"/usr/local/bin/assetferry", "sync", "rclone:drive:photos"}
+	remote.Large = true
+	return map[string]Task{"plain": plain, "secret": secret, "odd": odd, "own": own, "helped": helped, "remote": remote}
 }
 
 // TestTasks compares units and cron lines with golden files.

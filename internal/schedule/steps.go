@@ -55,7 +55,7 @@ func (j *Job) Before() []string {
 	if slices.Contains(j.secrets(), "AWS_SESSION_TOKEN") {
 		s.add("The AWS credentials in this environment will expire. Use a profile or a role instead.")
 	}
-	if j.Helpers {
+	if j.Inherited.Helper {
 		s.add("A program prints the credentials. It must not ask: a scheduled run has no terminal.")
 	}
 	for _, folder := range j.makeFirst {

@@ -93,8 +93,17 @@ func (t Task) manners(u *unit) {
 	u.set("Nice", "10")
 	u.set("IOSchedulingClass", "best-effort")
 	u.set("IOSchedulingPriority", "7")
-	u.set("MemoryMax", "1G")
+	u.set("MemoryMax", t.memory())
 	u.set("UMask", "0077")
+}
+
+// memory returns the limit of memory for all processes. rclone needs 1.2 GB for a million objects in one
+// folder.
+func (t Task) memory() string {
+	if t.Large {
+		return "4G"
+	}
+	return "1G"
 }
 
 // confine removes permissions that the service does not need. The manager of user units supports only

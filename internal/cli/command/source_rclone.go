@@ -105,7 +105,6 @@ func (f *Factory) InheritRclone(ctx context.Context, inherited config.Inheritanc
 	if err != nil {
 		return inherited, err
 	}
-	inherited.Helper = true // rclone and the programs that it starts are found in PATH and read HOME
 	for _, v := range rclone.Variables(environ) {
 		if v.Name != "RCLONE_CONFIG" {
 			inherited.Variables = append(inherited.Variables, config.Variable{Name: v.Name, Value: v.Value, Secret: v.Secret})
