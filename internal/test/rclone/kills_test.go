@@ -193,11 +193,12 @@ func (r *round) count(change func()) {
 	change()
 }
 
-// kills returns one kill of each victim. The server starts again at once, later, or after the end of the
-// run. assetferry itself is the last victim.
+// kills returns one kill of each victim. The server starts again at once or later, or after assetferry
+// was killed, which is the last victim.
 func (r *round) kills() []step {
+	most := 90 // events; without the server there are few
 	kill := func(victim string, do func() bool) step {
-		return step{1 + r.dice.IntN(90), func() bool {
+		return step{1 + r.dice.IntN(most), func() bool {
 			done := do()
 			if done {
 				r.endings = append(r.endings, "kill of "+victim)
@@ -206,21 +207,29 @@ func (r *round) kills() []step {
 			return done
 		}}
 	}
-	child, us := kill("rclone", r.killChild), kill("assetferry", r.killRun)
-	storage := []step{kill("the server", func() bool { r.storage.kill(); return true })}
-	restart := step{1 + r.dice.IntN(12), func() bool {
-		if err := r.storage.start(); err != nil {
-			r.Error(err)
-		}
-		return true
-	}}
-	if r.dice.IntN(3) > 0 {
-		storage = append(storage, restart) // otherwise try starts it
+	childFirst, absent := r.dice.IntN(2) == 0, r.dice.IntN(3) == 0
+	var all []step
+	if childFirst {
+		all = append(all, kill("rclone", r.killChild))
 	}
-	if r.dice.IntN(2) == 0 {
-		return slices.Concat([]step{child}, storage, []step{us})
+	all = append(all, kill("the server", func() bool { r.storage.kill(); return true }))
+	if absent {
+		most = 5
+	} else {
+		all = append(all, step{1 + r.dice.IntN(8), r.restart})
 	}
-	return slices.Concat(storage, []step{child, us})
+	if !childFirst {
+		all = append(all, kill("rclone", r.killChild))
+	}
+	return append(all, kill("assetferry", r.killRun))
+}
+
+// restart starts the server of the storage.
+func (r *round) restart() bool {
+	if err := r.storage.start(); err != nil {
+		r.Error(err)
+	}
+	return true
 }
 
 func (r *round) killRun() bool {
