@@ -35,7 +35,7 @@ func newRelay(t *testing.T, to string, event func()) *relay {
 
 // port returns the port that the relay listens on.
 func (r *relay) port() string {
-	_, port, _ := net.SplitHostPort(r.listener.Addr().String()) // the address of a listener has one
+	_, port, _ := net.SplitHostPort(r.listener.Addr().String()) // that of a listener has one
 	return port
 }
 
