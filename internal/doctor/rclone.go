@@ -81,6 +81,8 @@ func (d *Doctor) checkRcloneConfiguration(ctx context.Context) Finding {
 	switch {
 	case path == "", errors.Is(err, fs.ErrNotExist):
 		return ok("there is none, so variables or SOURCE define the remote").with(fact)
+	case err != nil && d.hasNoTokens(ctx):
+		return ok("the remote has no token that rclone renews, so it need not be writable").with(fact)
 	case err != nil:
 		hint, _ := d.Host.Explain(err)
 		return warning(hint, "rclone cannot store renewed tokens: %v", err).with(fact)
@@ -88,6 +90,21 @@ func (d *Doctor) checkRcloneConfiguration(ctx context.Context) Finding {
 		return warning("move it to a folder that is kept, and set RCLONE_CONFIG", "a restart of this machine deletes %s, and the renewed tokens in it", path).with(fact)
 	}
 	return ok("rclone can store renewed tokens in it").with(fact)
+}
+
+// hasNoTokens reports whether it is certain that rclone renews no token of the remote.
+func (d *Doctor) hasNoTokens(ctx context.Context) bool {
+	text, _ := config.RemoteOf(d.Source)
+	remote, err := rclone.ParseRemote(text)
+	if err != nil {
+		return false
+	}
+	server, err := d.Host.Rclone(ctx)
+	if err != nil {
+		return false
+	}
+	renews, err := server.RenewsTokens(ctx, remote)
+	return err == nil && !renews
 }
 
 // lasts reports whether a file is outside the folders that a start of the system empties.

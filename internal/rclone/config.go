@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // ConfigFile returns the path of the configuration that rclone uses, whether it exists or not. It is
@@ -63,12 +64,8 @@ func CheckWritable(path string) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target // rclone replaces the file behind a link
 	}
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
+	if err := checkReplaceable(path); err != nil {
 		return &ConfigError{path, unwrapPath(err), "make the file writable for this account, or set RCLONE_CONFIG to a copy of it that is"}
-	}
-	if err := f.Close(); err != nil {
-		return &ConfigError{path, err, ""}
 	}
 	dir := filepath.Dir(path)
 	draft, err := os.CreateTemp(dir, filepath.Base(path)+".assetferry-*")
@@ -76,6 +73,19 @@ func CheckWritable(path string) error {
 		return &ConfigError{path, fmt.Errorf("rclone replaces the file, but the folder is not writable: %w", unwrapPath(err)), "make the folder " + dir + " writable for this account, or set RCLONE_CONFIG to a copy in another folder"}
 	}
 	return errors.Join(draft.Close(), os.Remove(draft.Name()))
+}
+
+// checkReplaceable returns an error if a file cannot be replaced, whatever the permissions of its
+// folder: it is locked, for example. Its own permissions do not matter, as rclone does not write into it.
+func checkReplaceable(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	switch {
+	case err == nil:
+		return f.Close()
+	case errors.Is(err, syscall.EACCES):
+		_, err = os.Lstat(path)
+	}
+	return err
 }
 
 func unwrapPath(err error) error {

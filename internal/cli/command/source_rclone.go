@@ -55,6 +55,9 @@ func (f *Factory) openRclone(ctx context.Context, source string) (sources.Source
 		}
 		return nil, "", &sources.Error{Op: "open", Source: rcloneScheme + r.String(), Err: err, Hint: exit.HintOf(err)}
 	}
+	if problem, ok := errors.AsType[*rclone.ConfigError](server.CheckTokens(ctx, r)); ok {
+		f.Out.Log().Warn("rclone cannot store renewed tokens, so a later run may be refused: " + problem.Error() + "; " + problem.Hint())
+	}
 	s, err := remotes.New(ctx, server, r.String(), remotes.Options{FollowLinks: f.Settings.Symlinks == "follow", Concurrency: migrate.Workers(f.Settings.Concurrency)})
 	if err != nil {
 		return nil, "", err

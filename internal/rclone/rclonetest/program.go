@@ -103,8 +103,18 @@ func listen(args []string) (net.Listener, error) {
 	return net.Listen("tcp", args[at+1])
 }
 
-// remotes reads the configuration: the folder of each remote by its name.
+// remotes returns the folder of each remote by its name.
 func remotes() (map[string]string, error) {
+	known, err := settings()
+	found := map[string]string{}
+	for name, of := range known {
+		found[name] = of["root"]
+	}
+	return found, err
+}
+
+// settings reads the configuration: the settings of each remote by its name.
+func settings() (map[string]map[string]string, error) {
 	failed := func(why string) error {
 		return fmt.Errorf("Failed to load config file %q: %s", configFile(), why) //nolint:staticcheck // the text of rclone
 	}
@@ -115,7 +125,7 @@ func remotes() (map[string]string, error) {
 		return nil, failed(err.Error())
 	}
 	defer f.Close()
-	found, name := map[string]string{}, ""
+	found, name := map[string]map[string]string{}, ""
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		line := strings.TrimSpace(lines.Text())
@@ -124,10 +134,10 @@ func remotes() (map[string]string, error) {
 		}
 		if strings.HasPrefix(line, "[") {
 			name = strings.Trim(line, "[]")
-			found[name] = ""
+			found[name] = map[string]string{}
 		}
-		if key, value, ok := strings.Cut(line, "="); ok && strings.TrimSpace(key) == "root" {
-			found[name] = strings.TrimSpace(value)
+		if key, value, ok := strings.Cut(line, "="); ok && found[name] != nil {
+			found[name][strings.TrimSpace(key)] = strings.TrimSpace(value)
 		}
 	}
 	if err := lines.Err(); err != nil {
