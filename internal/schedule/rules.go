@@ -16,7 +16,7 @@ const lookBack = 1000
 // a sync is another one.
 func ComparedSettings() []string {
 	return []string{"metadata", "provenance", "sentinel", "max_delete", "max_delete_percent", "max_changes", "max_changes_percent", "drift_share",
-		"endpoint", "s3_anonymous", "s3_tags", "table_columns", "table_root", "table_check", "wordpress_folders"}
+		"endpoint", "s3_anonymous", "s3_tags", "table_columns", "table_root", "table_check", "wordpress_folders", "rclone"}
 }
 
 // LastRun returns the run whose rules a scheduled sync must share: the last sync, or without one the
