@@ -15,6 +15,7 @@ import (
 	"assetferry/internal/event"
 	"assetferry/internal/rclone"
 	"assetferry/internal/token"
+	"assetferry/internal/wordpress"
 	"assetferry/sources"
 )
 
@@ -52,6 +53,9 @@ type Host interface {
 	OpenSource(ctx context.Context, source, state string) (s sources.Source, identity string, err error)
 	// Rclone returns the rclone that reads the source.
 	Rclone(context.Context) (*rclone.Server, error)
+	// WordPress returns a client that only reads for a site, with the application password if there
+	// is one.
+	WordPress(ctx context.Context, site string) (*wordpress.Client, error)
 	OpenAI(context.Context) (*AIService, error)
 	ChooseModel(context.Context) (ai.Model, error)
 	Approvals() (Approvals, error)
@@ -95,6 +99,9 @@ func (d *Doctor) Checks() []Check {
 	}
 	if d.usesRclone() {
 		checks = append(checks, Check{"rclone", d.checkRclone}, Check{"rclone_configuration", d.checkRcloneConfiguration})
+	}
+	if d.usesWordPress() {
+		checks = append(checks, Check{"wordpress", d.checkWordPress})
 	}
 	checks = append(checks, Check{"source", d.checkSource}, Check{"state", d.checkState})
 	if d.usesAI() {

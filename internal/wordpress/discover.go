@@ -161,6 +161,7 @@ func (c *Client) index(ctx context.Context, root *url.URL) (Site, error) {
 type Account struct {
 	ID           int             `json:"id"`
 	Name         string          `json:"name"`
+	Roles        []string        `json:"roles"`
 	Capabilities map[string]bool `json:"capabilities"`
 }
 
@@ -168,7 +169,7 @@ type Account struct {
 // many versions of WordPress, and servers that remove it from requests.
 func (c *Client) Account(ctx context.Context) (Account, error) {
 	var a Account
-	err := c.Get(ctx, "/wp/v2/users/me", url.Values{"context": {"edit"}, "_fields": {"id,name,capabilities"}}, &a)
+	err := c.Get(ctx, "/wp/v2/users/me", url.Values{"context": {"edit"}, "_fields": {"id,name,roles,capabilities"}}, &a)
 	e, ok := errors.AsType[*Error](err)
 	if !ok || !c.signed || e.Code() != "rest_not_logged_in" && e.Status() != http.StatusUnauthorized {
 		return a, err

@@ -21,6 +21,7 @@ import (
 	"assetferry/internal/doctor"
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
+	"assetferry/internal/wordpress"
 	"assetferry/sources"
 )
 
@@ -207,6 +208,11 @@ func (d *examination) OpenSource(ctx context.Context, source, state string) (sou
 		own = d.OwnFiles(d.dest, state)
 	}
 	return d.Factory.OpenSource(ctx, source, own)
+}
+
+// WordPress implements doctor.Host.
+func (d *examination) WordPress(ctx context.Context, site string) (*wordpress.Client, error) {
+	return d.Factory.WordPress(ctx, site, false)
 }
 
 // OpenAI implements doctor.Host.

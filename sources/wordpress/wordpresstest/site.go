@@ -262,7 +262,7 @@ func (s *Site) serveAPI(w http.ResponseWriter, r *http.Request, route string) {
 			s.refuse(w, http.StatusUnauthorized, "rest_not_logged_in", "You are not currently logged in.")
 			return
 		}
-		s.answer(w, map[string]any{"id": 1, "name": "Jo", "capabilities": map[string]bool{"edit_posts": true, "unfiltered_html": !s.Filtered}})
+		s.answer(w, map[string]any{"id": 1, "name": "Jo", "roles": []string{"editor"}, "capabilities": map[string]bool{"edit_posts": true, "unfiltered_html": !s.Filtered}})
 	case "/wp/v2/types":
 		s.answer(w, map[string]any{"post": map[string]any{"rest_base": "posts"}, "attachment": map[string]any{"rest_base": "media"},
 			"nav_menu_item": map[string]any{"rest_base": "menu-items", "rest_namespace": "wp/v2"}})
