@@ -35,6 +35,10 @@ const RemarkCopyMetadata = "its metadata in a table or sidecar is not used"
 // RemarkNotKept begins the remark on a finished item whose storage metadata was not stored.
 const RemarkNotKept = "its metadata from the source was not kept"
 
+// RemarkListedSize begins the remark on a finished item whose content has another size than its storage
+// lists.
+const RemarkListedSize = "the storage lists another size than that of the content"
+
 // ErrorMetadataNotWritten begins the error of an item whose asset is uploaded, but whose metadata
 // could not be written.
 const ErrorMetadataNotWritten = "the asset is uploaded, but its metadata is not written"

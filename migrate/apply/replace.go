@@ -43,6 +43,11 @@ func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, conte
 		return judge(ctx, i, migrate.NewStateError(err))
 	}
 	asset, sent, err := a.exchange(ctx, i, former, content)
+	if again, failed := a.resize(ctx, &i, content, err); again {
+		asset, sent, err = a.exchange(ctx, i, former, content)
+	} else {
+		err = failed
+	}
 	asset, c := withReceiptPlace(asset, former)
 	if _, refused := errors.AsType[*RefusedError](err); refused && a.rules.SendsInstead() {
 		asset, c, sent, err = a.sendInstead(ctx, s, i, content)
@@ -58,7 +63,7 @@ func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, conte
 	}
 	faultpoint.Hit(faultpoint.Sent)
 	receipt := receiptOf(i, asset, c, sent.checksum)
-	remark := migrate.JoinTexts(a.inherit(ctx, receipt, i, former), keep(receipt, sent.kept))
+	remark := migrate.JoinTexts(a.inherit(ctx, receipt, i, former), keep(receipt, sent.kept), resizedRemark(i))
 	r := a.finish(ctx, i, &asset, receipt, content.whole())
 	r.outcome.Error = migrate.JoinTexts(r.outcome.Error, remark)
 	r.outcome.InsteadOf = migrate.ReplacedKey(i)

@@ -51,6 +51,11 @@ func (a *Applier) carryOut(ctx context.Context, s *structure, i state.Item, p pr
 		return a.replace(ctx, s, i, p.content)
 	}
 	asset, c, sent, err := a.effect(ctx, s, i, p)
+	if again, failed := a.resize(ctx, &i, p.content, err); again {
+		asset, c, sent, err = a.effect(ctx, s, i, p)
+	} else {
+		err = failed
+	}
 	if err != nil {
 		i.Checksum = sent.checksum // to recognise it by
 		return judge(ctx, i, err)
@@ -59,7 +64,7 @@ func (a *Applier) carryOut(ctx context.Context, s *structure, i state.Item, p pr
 	receipt := receiptOf(i, asset, c, sent.checksum)
 	remark := keep(receipt, sent.kept)
 	r := a.finish(ctx, i, &asset, receipt, p.content.whole())
-	r.outcome.Error, r.outcome.InsteadOf = migrate.JoinTexts(noted(i), r.outcome.Error, remark), migrate.ReplacedKey(i)
+	r.outcome.Error, r.outcome.InsteadOf = migrate.JoinTexts(noted(i), r.outcome.Error, remark, resizedRemark(i)), migrate.ReplacedKey(i)
 	return r
 }
 

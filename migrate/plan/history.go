@@ -56,6 +56,7 @@ func (p *Planner) remembered(known *merge.Cursor[state.Receipt]) load {
 	precision := p.Source.Traits().Precision
 	return func(o sources.Object) (migrate.Memory, state.Receipt, error) {
 		receipt, found, err := known.Find(o.Key)
+		o = o.ResizedLike(receipt.Object)
 		switch {
 		case err != nil || !found:
 			return migrate.MemoryNone, state.Receipt{}, err

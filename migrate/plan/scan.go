@@ -91,6 +91,7 @@ func (w *walk) object(ctx context.Context, o sources.Object) error {
 	if err != nil {
 		return err
 	}
+	o = o.ResizedLike(r.receipt.Object)
 	w.unlisted.unread.pass(o)
 	w.page.Cursor = key
 	delete(w.unseen, key)

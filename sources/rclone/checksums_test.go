@@ -2,15 +2,8 @@ package rclone
 
 import (
 	"encoding/hex"
-	"errors"
-	"io"
-	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
-
-	"assetferry/internal/hint"
-	"assetferry/internal/retry"
 )
 
 // TestSums compares with the values of rclone hashsum, for content that is written in parts.
@@ -55,32 +48,4 @@ func TestSumOfTag(t *testing.T) {
 			t.Errorf("%q: %v, want %v", tag, sum != nil, want)
 		}
 	}
-}
-
-// TestWrongSize verifies the error for a storage that lists another size than the content has.
-func TestWrongSize(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFake(wholeFeatures)
-		f.put("a", []byte("content"))
-		stored := f.files["a"]
-		f.files["a"] = file{time: stored.time, content: stored.content, raw: strings.Replace(entryJSON("a", stored, listOptions{ShowHash: true}), `"Size": 7`, `"Size": 9`, 1)}
-		s := f.source(t, Options{})
-		o := one(t, s)
-		f.alters = func(_ string, a *http.Response) {
-			if a.ContentLength == 7 {
-				a.ContentLength = 9
-				a.Body = io.NopCloser(io.MultiReader(a.Body, &broken{}))
-			} else {
-				a.Header.Set("Content-Range", "bytes 7-8/9")
-			}
-		}
-		_, err := read(t, s, o, 0)
-		var wrong *sizeError
-		if class, _ := retry.Classify(err); !errors.As(err, &wrong) || wrong.has != 7 || wrong.listed != 9 || class != retry.Permanent {
-			t.Errorf("%d bytes are listed; error is %v", o.Size, err)
-		}
-		if next := hint.Of(err); !strings.Contains(next, "--ignore-size") {
-			t.Errorf("hint is %q", next)
-		}
-	})
 }

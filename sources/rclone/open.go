@@ -24,9 +24,9 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 	if err := o.CheckOffset(offset); err != nil {
 		return nil, s.fail(ctx, "open", o.Key, err)
 	}
-	r := &reader{ctx: ctx, source: s, object: o, opened: time.Now()}
-	if offset == 0 {
-		r.sum, r.want = s.sum(o.VersionTag)
+	r := &reader{ctx: ctx, source: s, object: o.Listed(), size: o.Size, isWhole: offset == 0, opened: time.Now()}
+	if r.isWhole {
+		r.sum, r.want = s.sum(r.object.VersionTag)
 	}
 	var err error
 	r.Reader, err = remote.Open(ctx, remote.Content{Size: o.Size, Connect: r.connect, TooLong: r.tooLong, Fail: r.fail}, offset)
@@ -36,17 +36,19 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 	return r, nil
 }
 
-// A reader reads one object to its listed size.
+// A reader reads one object to its size.
 type reader struct {
 	*remote.Reader
-	ctx    context.Context
-	source *Source
-	object sources.Object
-	opened time.Time
-	sum    hash.Hash // of all content; nil if the listing has none
-	want   string
-	read   int64 // bytes
-	end    error // the result of the comparison at the end, once it was made
+	ctx     context.Context
+	source  *Source
+	object  sources.Object // as listed
+	size    int64          // of the content
+	isWhole bool           // it began with the first byte
+	opened  time.Time
+	sum     hash.Hash // of all content; nil if the listing has none
+	want    string
+	read    int64 // bytes
+	end     error // the result of the comparison at the end, once it was made
 }
 
 // Read implements io.Reader. At the end it checks that the content is the listed version.
@@ -55,9 +57,9 @@ func (r *reader) Read(p []byte) (int, error) {
 		return 0, r.end
 	}
 	n, err := r.Reader.Read(p)
+	r.read += int64(n)
 	if r.sum != nil {
 		_, _ = r.sum.Write(p[:n]) // it never fails
-		r.read += int64(n)
 	}
 	if err == io.EOF {
 		r.end = r.check()
@@ -101,7 +103,10 @@ func changed(format string, args ...any) error {
 // connect requests the content from the next byte on. An empty range cannot be requested, so at the
 // end it requests the last byte again.
 func (r *reader) connect(next int64) (body *remote.Body, err error) {
-	from := min(next, max(r.object.Size-1, 0))
+	if r.isResized() {
+		return nil, r.resized(r.read)
+	}
+	from := min(next, max(r.size-1, 0))
 	err = patiently(r.ctx, func(context.Context) error {
 		body, err = r.request(from)
 		return err
@@ -207,30 +212,13 @@ func (r *reader) refused(err error) error {
 	return &remote.Failure{Err: errOpen, Kind: retry.Transient}
 }
 
-// A sizeError means that a storage lists another size than that of the content, which has the listed
-// checksum. OneDrive does that with documents and pictures that it changes. rclone cuts off content
-// that is longer, so such an object cannot be read through it.
-type sizeError struct{ has, listed int64 }
-
-func (e *sizeError) Error() string {
-	return fmt.Sprintf("the content with the listed checksum has %d bytes, and not the listed %d: the storage lists a wrong size", e.has, e.listed)
-}
-
-// Hint returns the next step.
-func (e *sizeError) Hint() string {
-	return "copy the object to a local folder with rclone copy --ignore-size, and migrate that folder"
-}
-
-// Class implements retry.Classified.
-func (e *sizeError) Class() retry.Class { return retry.Permanent }
-
 // fail converts the errors of Read.
 func (r *reader) fail(err error) error {
-	if r.sum != nil && r.read < r.object.Size && r.checksum() == r.want {
-		err = &sizeError{r.read, r.object.Size}
-	}
 	if _, tooOften := errors.AsType[*retry.CutError](err); tooOften {
 		err = &remote.Failure{Err: err, Kind: retry.Transient}
+	}
+	if r.endsEarly(err) && r.readsEqual() {
+		err = r.resized(r.read)
 	}
 	return r.source.fail(r.ctx, "read", r.object.Key, ofObject(err))
 }
