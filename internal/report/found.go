@@ -60,6 +60,7 @@ const (
 	OfCopy        RemarkKind = "duplicate_metadata"
 	NewAsset      RemarkKind = "created_instead"
 	Confirmed     RemarkKind = "confirmed_later"
+	ListedSize    RemarkKind = "listed_size"
 	OtherRemark   RemarkKind = "other"
 )
 
@@ -75,6 +76,7 @@ var remarkKinds = []struct {
 	{EditsKept, "Metadata edited at the destination was kept", migrate.RemarkEditsKept},
 	{OfCopy, "Metadata of duplicates was not used: duplicates share the asset of another object", migrate.RemarkCopyMetadata},
 	{NewAsset, "Created as new assets, because the service cannot replace content", migrate.RemarkSentAsNew},
+	{ListedSize, "The storage lists another size than that of the content, which is complete", migrate.RemarkListedSize},
 	{Confirmed, "Uploaded, but confirmed only by a later check", service.ErrUnconfirmed.Error()},
 }
 
