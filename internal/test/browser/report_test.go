@@ -19,6 +19,7 @@ import (
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/internal/test/built"
 )
 
 // widths are those of a phone and of a screen, in pixels.
@@ -135,12 +136,9 @@ func newWorld(t *testing.T, library map[string]string, isSandbox bool, faults ..
 		rawURL = silenced(t, s.URL)
 	}
 	home := t.TempDir()
-	w := &world{T: t, program: filepath.Join(t.TempDir(), "assetferry"), library: t.TempDir(), browser: startBrowser(t)}
+	w := &world{T: t, program: built.Program(t, t.TempDir()), library: t.TempDir(), browser: startBrowser(t)}
 	w.environment = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home, "XDG_DATA_HOME="+home, "ASSETFERRY_URL="+rawURL,
 		"ASSETFERRY_ENVIRONMENT_ID="+s.Environment.ID, "ASSETFERRY_ACCESS_KEY="+string(s.Environment.AccessKey))
-	if out, err := exec.Command("go", "build", "-o", w.program, "assetferry/cmd/assetferry").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
 	for key, content := range library {
 		w.put(key, content)
 	}

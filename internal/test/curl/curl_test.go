@@ -19,7 +19,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +29,7 @@ import (
 	"assetferry/internal/sandbox/openapitest"
 	"assetferry/internal/sandbox/sandboxtest"
 	"assetferry/internal/sandbox/tokens"
+	"assetferry/internal/test/built"
 )
 
 //go:embed *.txt
@@ -105,33 +105,7 @@ func (s *session) callAll(t *testing.T, checker checker) {
 // the asset management service and of the AI content service.
 func startProgram(t *testing.T) (assets, ai string, env tokens.Environment) {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "assetferry")
-	if out, err := exec.Command("go", "build", "-o", program, "assetferry/cmd/assetferry").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	c := exec.Command(program, "sandbox")
-	c.Env = append(os.Environ(), "HOME="+t.TempDir())
-	stdout, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = c.Process.Signal(os.Interrupt)
-		if err := c.Wait(); err != nil {
-			t.Errorf("the sandbox ended: %v", err)
-		}
-	})
-	printed, err := io.ReadAll(stdout) // it closes stdout once it listens
-	if err != nil {
-		t.Fatal(err)
-	}
-	values := make(map[string]string)
-	for _, m := range regexp.MustCompile(`(?m)^export (\w+)='(.*)'$`).FindAllStringSubmatch(string(printed), -1) {
-		values[m[1]] = m[2]
-	}
+	values := built.Sandbox(t, built.Program(t, t.TempDir()), append(os.Environ(), "HOME="+t.TempDir()))
 	return values["ASSETFERRY_URL"], values["ASSETFERRY_AI_URL"], tokens.Environment{
 		ID: values["ASSETFERRY_ENVIRONMENT_ID"], AccessKey: tokens.AccessKey(values["ASSETFERRY_ACCESS_KEY"]),
 	}

@@ -25,6 +25,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"assetferry/internal/test/built"
 )
 
 // hostile are names with a special meaning to a web server, to its configuration or in a URL.
@@ -133,32 +135,10 @@ func contentOf(name string) string { return "content of " + name }
 func newSite(t *testing.T) *site {
 	t.Helper()
 	dir := publicDir(t)
-	s := &site{TB: t, dir: dir, program: filepath.Join(dir, "assetferry")}
+	s := &site{TB: t, dir: dir, program: built.Program(t, dir)}
 	s.env = append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+filepath.Join(dir, "state"), "XDG_DATA_HOME="+filepath.Join(dir, "data"))
-	if out, err := exec.Command("go", "build", "-o", s.program, "assetferry/cmd/assetferry").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	c := exec.Command(s.program, "sandbox")
-	c.Env = s.env
-	stdout, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = c.Process.Signal(os.Interrupt)
-		if err := c.Wait(); err != nil {
-			t.Errorf("the sandbox ended: %v", err)
-		}
-	})
-	printed, err := io.ReadAll(stdout) // it closes stdout once it listens
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range regexp.MustCompile(`(?m)^export (\w+)='(.*)'$`).FindAllStringSubmatch(string(printed), -1) {
-		s.env = append(s.env, m[1]+"="+m[2])
+	for name, value := range built.Sandbox(t, s.program, s.env) {
+		s.env = append(s.env, name+"="+value)
 	}
 	return s
 }

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"assetferry/internal/test/built"
 )
 
 // manager is the system's service manager. With --test it reads units and prints their settings,
@@ -37,15 +39,10 @@ type bench struct {
 func newBench(t *testing.T, name string) *bench {
 	t.Helper()
 	b := &bench{T: t, dir: filepath.Join(t.TempDir(), name)}
-	b.program = filepath.Join(b.dir, "bin", "assetferry")
+	b.program = built.Program(t, filepath.Join(b.dir, "bin"))
 	b.env = []string{"HOME=" + b.dir, "PATH=" + os.Getenv("PATH")}
 	for _, dir := range []string{"photos", "units", "run", ".local/state/assetferry"} {
 		b.must(os.MkdirAll(filepath.Join(b.dir, dir), 0o755))
-	}
-	c := exec.Command("go", "build", "-o", b.program, "../../../cmd/assetferry")
-	out, err := c.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
 	}
 	return b
 }

@@ -20,6 +20,8 @@ import (
 	"testing"
 
 	"golang.org/x/text/unicode/norm"
+
+	"assetferry/internal/test/built"
 )
 
 const imagesVariable = "ASSETFERRY_WORDPRESS_IMAGES"
@@ -49,15 +51,10 @@ type migration struct {
 func newMigration(t *testing.T, s *Site) *migration {
 	t.Helper()
 	dir := t.TempDir()
-	m := &migration{s, filepath.Join(dir, "assetferry"), dir, []string{
+	m := &migration{s, built.Program(t, dir), dir, []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "XDG_STATE_HOME=" + dir + "/state", "XDG_DATA_HOME=" + dir + "/data", "ASSETFERRY_URL=sandbox",
 		"ASSETFERRY_WORDPRESS_USER=" + s.User, "ASSETFERRY_WORDPRESS_PASSWORD=" + s.AppPassword,
 	}}
-	build := exec.Command("go", "build", "-o", m.program, "assetferry/cmd/assetferry")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
 	config := fmt.Sprintf("jobs:\n  library:\n    source: wordpress+%s\n    mapping: {rules: [{use: wordpress}]}\n", s.URL)
 	must(t, os.WriteFile(filepath.Join(dir, "assetferry.yaml"), []byte(config), 0o600))
 	return m

@@ -7,15 +7,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
+	"assetferry/internal/test/built"
 	"assetferry/internal/test/wordpress"
 )
 
@@ -32,15 +31,12 @@ type stage struct {
 func newStage(t *testing.T, images, posts int) *stage {
 	t.Helper()
 	s := &stage{TB: t, site: wordpress.Start(t, wordpress.Options{}), dir: t.TempDir(), env: map[string]string{}}
-	s.program = filepath.Join(s.dir, "assetferry")
-	if out, err := exec.Command("go", "build", "-o", s.program, "assetferry/cmd/assetferry").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
+	s.program = built.Program(t, s.dir)
 	maps.Copy(s.env, map[string]string{
 		"HOME": s.dir, "XDG_STATE_HOME": filepath.Join(s.dir, "state"), "XDG_DATA_HOME": filepath.Join(s.dir, "data"),
 		"ASSETFERRY_WORDPRESS_USER": s.site.User, "ASSETFERRY_WORDPRESS_PASSWORD": s.site.AppPassword,
 	})
-	s.startSandbox()
+	maps.Copy(s.env, built.Sandbox(t, s.program, s.environment()))
 	s.site.PHP(`file_put_contents(get_theme_file_path('functions.php'), $args[0], FILE_APPEND);`, functions)
 	s.site.PHP(`flush_rewrite_rules(false);`) // with the type of the theme
 	ids := s.site.AddImages(images, 0)
@@ -60,26 +56,6 @@ add_action('init', function () {
 `
 
 func (s *stage) url() string { return "wordpress+" + s.site.URL }
-
-func (s *stage) startSandbox() {
-	s.Helper()
-	c := exec.Command(s.program, "sandbox")
-	c.Env = s.environment()
-	stdout, err := c.StdoutPipe()
-	s.must(err)
-	s.must(c.Start())
-	s.Cleanup(func() {
-		_ = c.Process.Signal(os.Interrupt)
-		if err := c.Wait(); err != nil {
-			s.Errorf("the sandbox ended: %v", err)
-		}
-	})
-	printed, err := io.ReadAll(stdout) // it closes stdout once it listens
-	s.must(err)
-	for _, m := range regexp.MustCompile(`(?m)^export (\w+)='(.*)'$`).FindAllStringSubmatch(string(printed), -1) {
-		s.env[m[1]] = m[2]
-	}
-}
 
 func (s *stage) environment() []string {
 	all := os.Environ()
