@@ -2,6 +2,7 @@ package sources
 
 import (
 	"errors"
+	"io/fs"
 	"strings"
 )
 
@@ -29,6 +30,14 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) Unwrap() error { return e.Err }
+
+// Cause returns an error of a file without its path, which an [Error] contains.
+func Cause(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}
 
 // IsAuth reports whether an [Error] concerns the credentials of a source, or their permissions.
 // Errors of adapters within it have a method of this name.

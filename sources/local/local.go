@@ -65,7 +65,7 @@ func New(root string, o Options) (*Source, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return fail(fs.ErrNotExist, hintMissing)
 	case err != nil:
-		return fail(cause(err), "check the path and its permissions")
+		return fail(sources.Cause(err), "check the path and its permissions")
 	case !info.IsDir():
 		return fail(errors.New("not a directory"), "use the directory that contains the files")
 	}
@@ -132,18 +132,10 @@ func openDirectory(openRoot func(string) (*os.Root, error), path string) (*os.Ro
 
 // fail returns an error about the source or one of its objects.
 func (s *Source) fail(op string, key sources.Key, err error) error {
-	return &sources.Error{Op: op, Source: s.root, Key: key, Err: cause(err), Hint: hint(op, err)}
+	return &sources.Error{Op: op, Source: s.root, Key: key, Err: sources.Cause(err), Hint: hint(op, err)}
 }
 
 const hintMissing = "check the path; a disk or share may not be mounted"
-
-// cause removes the path, which sources.Error contains.
-func cause(err error) error {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err
-	}
-	return err
-}
 
 func hint(op string, err error) string {
 	switch {

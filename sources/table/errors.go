@@ -97,7 +97,7 @@ func (s *Source) fail(ctx context.Context, op string, key sources.Key, err error
 	if _, ok := errors.AsType[*remote.Failure](err); ok {
 		err = s.redacted(err)
 	}
-	return &sources.Error{Op: op, Source: s.Identity(), Key: key, Err: cause(err), Hint: hint}
+	return &sources.Error{Op: op, Source: s.Identity(), Key: key, Err: sources.Cause(err), Hint: hint}
 }
 
 // failList returns an error of a listing. Mistakes in the table stay unchanged.
@@ -108,14 +108,6 @@ func (s *Source) failList(ctx context.Context, err error) error {
 		return err
 	}
 	return s.fail(ctx, "list", "", err)
-}
-
-// cause removes the path, which sources.Error contains.
-func cause(err error) error {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err
-	}
-	return err
 }
 
 // hint returns the next step for the user, or "" if the error is enough.

@@ -126,7 +126,7 @@ func (s *Source) look(e entry, r *result) {
 	info, err := s.stat(e.path)
 	switch {
 	case err != nil:
-		r.object = sources.Object{Key: e.key, Obstacle: sources.Unreadable.Because(cause(err).Error())}
+		r.object = sources.Object{Key: e.key, Obstacle: sources.Unreadable.Because(sources.Cause(err).Error())}
 	case !info.Mode().IsRegular():
 		r.object = sources.Object{Key: e.key, Obstacle: sources.Special}
 	default:
