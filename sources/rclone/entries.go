@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"assetferry/internal/hint"
 	"assetferry/internal/jsonscan"
 )
 
@@ -29,7 +30,7 @@ type entry struct {
 const largestEntry = 1 << 20
 
 // errForeign means that a response is not that of rclone.
-var errForeign = errors.New("the response is not a listing of rclone")
+var errForeign error = hint.New(errors.New("the response is not a listing of rclone"), "install another version of rclone, and name it with --rclone FILE")
 
 // entries reads the response to operations/list, and calls each for every entry.
 func (s *Source) entries(in io.Reader, each func(entry) error) error {

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"time"
 
+	"assetferry/internal/hint"
 	"assetferry/internal/retry"
 	"assetferry/sources"
 	"assetferry/sources/remote"
@@ -198,7 +199,7 @@ func (r *reader) compare(now found) error {
 }
 
 // errOpen means that a storage refuses an object that it lists; rclone does not say why.
-var errOpen = errors.New("rclone cannot open the object")
+var errOpen error = hint.New(errors.New("rclone cannot open the object"), "rclone cat REMOTE:PATH prints the reason")
 
 // refused returns the error of an object that was not delivered. For one that it cannot open, rclone
 // says that it does not exist, so the object is looked up.

@@ -9,6 +9,7 @@ package rclone
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -18,8 +19,9 @@ import (
 	"assetferry/sources"
 )
 
-// A Server is a running rclone with --use-server-modtime, as in package internal/rclone. Its errors have classes for package
-// retry, satisfy errors.Is(err, fs.ErrNotExist) where it fits, and may have methods IsAuth and Hint.
+// A Server is a running rclone with --use-server-modtime, as in package internal/rclone. Its errors
+// have classes for package retry, satisfy errors.Is(err, fs.ErrNotExist) where it fits, and may have
+// methods IsAuth and Hint.
 type Server interface {
 	// Call runs a command and returns its response, which is JSON.
 	Call(ctx context.Context, command string, in any) (io.ReadCloser, error)
@@ -111,7 +113,11 @@ func (s *Source) fail(ctx context.Context, op string, key sources.Key, err error
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return &sources.Error{Op: op, Source: s.Identity(), Key: key, Err: err, Hint: hint.Of(err)}
+	next := hint.Of(err)
+	if next == "" && errors.Is(err, sources.ErrChanged) {
+		next = "run the same command again"
+	}
+	return &sources.Error{Op: op, Source: s.Identity(), Key: key, Err: err, Hint: next}
 }
 
 var _ sources.Catalog = (*Source)(nil)
