@@ -3,6 +3,7 @@ package rclone
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -98,5 +99,8 @@ func (s *Server) decode(ctx context.Context, command string, in, out any) error 
 		return err
 	}
 	defer func() { _ = answer.Close() }()
-	return json.NewDecoder(io.LimitReader(answer, maxAnswer)).Decode(out)
+	if err := json.NewDecoder(io.LimitReader(answer, maxAnswer)).Decode(out); err != nil {
+		return fmt.Errorf("rclone sent an invalid response to %s: %w", command, err)
+	}
+	return nil
 }
