@@ -222,7 +222,7 @@ func (c *Client) once(ctx context.Context, method string, u *url.URL, body []byt
 	meter := outbound.NewMeter(response.Body, weight).Whole(maxBody)
 	text, err := meter.ReadAll()
 	if large, ok := errors.AsType[*outbound.TooLargeError](err); ok {
-		return nil, c.fail(at, &remote.Failure{Err: large, Kind: retry.Permanent}, "")
+		return nil, c.fail(at, &remote.Failure{Err: large, Kind: retry.Permanent}, "deactivate the plugin that adds data to the responses of the REST API")
 	}
 	if err != nil {
 		return nil, c.unreached(ctx, at, err)
