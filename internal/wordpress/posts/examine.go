@@ -59,6 +59,16 @@ func LocalKinds() []string { return []string{FeaturedImages, SiteIcon, SiteLogo}
 // examine looks for plugins, widgets and settings that refer to media outside of posts. It skips
 // those that the account may not see.
 func (s *Session) examine(ctx context.Context) error {
+	for _, look := range []func(context.Context) error{s.examinePlugins, s.examineWidgets, s.examineSettings} {
+		if err := look(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// examinePlugins sets the builders of the site.
+func (s *Session) examinePlugins(ctx context.Context) error {
 	site, err := s.API.Site(ctx)
 	if err != nil {
 		return err
@@ -79,9 +89,11 @@ func (s *Session) examine(ctx context.Context) error {
 			s.builders = append(s.builders, b)
 		}
 	}
-	if err := s.examineWidgets(ctx); err != nil {
-		return err
-	}
+	return nil
+}
+
+// examineSettings counts the images of the settings.
+func (s *Session) examineSettings(ctx context.Context) error {
 	var settings struct {
 		Icon int `json:"site_icon"`
 		Logo int `json:"site_logo"`
