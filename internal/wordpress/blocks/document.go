@@ -34,11 +34,15 @@ type piece struct {
 // delimiter matches the comments that WordPress takes for delimiters.
 var delimiter = regexp.MustCompile(`(?s)<!--\s+(/)?wp:((?:[a-z][a-z0-9_-]*/)?[a-z][a-z0-9_-]*)\s+(\{.*?\}\s+)?(/)?-->`)
 
-// parse reads the blocks of a text.
+// maxDepth is the maximum depth of blocks, which is far more than the editor can show. It limits the
+// time for hostile texts.
+const maxDepth = 1000
+
+// parse reads the blocks of a text. If they are too deep, none of them is certain.
 func parse(text string) *document {
 	d := &document{}
 	var open []*block
-	at := 0
+	at, isDeep := 0, false
 	for _, m := range delimiter.FindAllStringSubmatchIndex(text, -1) {
 		d.piece(text, span{at, m[0]}, last(open))
 		at = m[1]
@@ -59,12 +63,19 @@ func parse(text string) *document {
 		if b.parent != nil {
 			b.parent.inner = append(b.parent.inner, b)
 		}
-		if m[8] < 0 {
+		switch {
+		case m[8] >= 0: // it has no end
+		case len(open) == maxDepth:
+			isDeep = true
+		default:
 			open = append(open, b)
 		}
 	}
 	d.piece(text, span{at, len(text)}, last(open))
 	d.breakAll(open)
+	if isDeep {
+		d.breakAll(d.blocks)
+	}
 	return d
 }
 

@@ -1,6 +1,7 @@
 package blocks
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,9 +20,16 @@ var otherMedia = regexp.MustCompile(`\[(?:(playlist)(?:\s[^\]]*)?|(vc_single_ima
 // captions removes the ID of each caption whose image is an asset, and reports other shortcodes.
 func (c *converter) captions(p piece) {
 	html := p.of(c.text)
+	images := slices.DeleteFunc(slices.Clone(p.tags), func(t tag) bool { return t.name != "img" })
+	ends := captionEnd.FindAllStringIndex(html, -1)
 	for _, m := range caption.FindAllStringSubmatchIndex(html, -1) {
-		end := captionEnd.FindStringIndex(html[m[1]:])
-		if end == nil || isEscaped(html, m[0]) || !c.isOfAsset(p, span{p.from + m[1], p.from + m[1] + end[0]}) {
+		for len(ends) > 0 && ends[0][0] < m[1] {
+			ends = ends[1:]
+		}
+		if len(ends) == 0 {
+			break
+		}
+		if isEscaped(html, m[0]) || !c.isOfAsset(images, span{p.from + m[1], p.from + ends[0][0]}) {
 			continue
 		}
 		if id := captionID.FindStringIndex(html[m[2]:m[3]]); id != nil {
@@ -46,14 +54,10 @@ func submatch(text string, m []int, n int) string {
 // isEscaped reports whether a shortcode is shown as text, because its bracket is doubled.
 func isEscaped(text string, at int) bool { return at > 0 && text[at-1] == '[' }
 
-// isOfAsset reports whether an image in a part of a piece is an asset.
-func (c *converter) isOfAsset(p piece, s span) bool {
-	for _, t := range p.tags {
-		if t.name == "img" && t.from >= s.from && t.to <= s.to {
-			return c.isAsset(t.value(c.text, "src"))
-		}
-	}
-	return false
+// isOfAsset reports whether the first image in a part of a text is an asset.
+func (c *converter) isOfAsset(images []tag, s span) bool {
+	n, _ := slices.BinarySearchFunc(images, s.from, func(t tag, from int) int { return cmp.Compare(t.from, from) })
+	return n < len(images) && images[n].to <= s.to && c.isAsset(images[n].value(c.text, "src"))
 }
 
 // gallery matches the shortcode of a gallery.
