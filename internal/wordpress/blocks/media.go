@@ -62,13 +62,20 @@ func (c *converter) block(b *block) {
 	default:
 		return
 	}
-	if text, removed := without(attributes, kind.ids); removed > 0 {
+	text, removed := without(attributes, kind.ids)
+	if removed > 0 {
+		if b.name == "cover" {
+			text = c.fitField(text, kind.url)
+		}
 		c.replace(b.attributes, text)
 		c.result.IDs += removed
 	}
 	for _, p := range b.pieces {
 		for _, t := range p.tags {
 			c.removeClasses(t, kind.classes)
+			if removed > 0 {
+				c.fit(t)
+			}
 			if a := t.attribute("data-id"); a != nil && t.name == "img" {
 				c.remove(a.span)
 			}
