@@ -126,14 +126,22 @@ echo json_encode(['Elementor' => json_decode(get_post_meta($args[0], '_elementor
 	if strings.Contains(text, "uploads") {
 		s.Errorf("old URLs: %s", text)
 	}
-	image := got.Elementor[0].Settings.Image.URL
-	for _, where := range []string{got.Elementor[0].Settings.Text, got.Panels.Widgets[0]["url"], got.Panels.Widgets[0]["text"], got.Nested["src"], got.Widget} {
-		if !strings.Contains(where, image) {
-			s.Errorf("%q is not in %q", image, where)
+	whole := got.Elementor[0].Settings.Image.URL
+	medium := strings.TrimSuffix(whole, "/file") + "/images/320.webp" // the next width after 300 pixels
+	for _, text := range []string{got.Panels.Widgets[0]["url"], got.Nested["src"]} {
+		if text != whole {
+			s.Errorf("%q is not %q", text, whole)
 		}
 	}
-	if status, kind, _ := s.get(image); status != 200 || !strings.HasPrefix(kind, "image/") {
-		s.Errorf("%s: %d %s", image, status, kind)
+	for _, text := range []string{got.Elementor[0].Settings.Text, got.Panels.Widgets[0]["text"], got.Widget} {
+		if !strings.Contains(text, medium) {
+			s.Errorf("%q is not in %q", medium, text)
+		}
+	}
+	for _, image := range []string{whole, medium} {
+		if status, kind, _ := s.get(image); status != 200 || !strings.HasPrefix(kind, "image/") {
+			s.Errorf("%s: %d %s", image, status, kind)
+		}
 	}
 	s.must(os.Remove(plugin))
 	s.site.PHP(`wp_delete_post($args[0], true);`, id)

@@ -21,6 +21,8 @@ func TestRewrite(t *testing.T) {
 	s := newStage(t, 60, 200)
 	s.addOthers()
 	former, formerPages, formerData := s.contents(), s.pages(), s.database()
+	s.checkSrcset()
+	s.checkBlocks(former)
 
 	s.ferry(0, "rewrite", s.url())
 	if diff := cmp.Diff(former, s.contents()); diff != "" {
@@ -55,6 +57,7 @@ func TestRewrite(t *testing.T) {
 	}
 	s.checkImages(urls)
 	s.checkMissed()
+	s.checkBlocks(s.contents())
 
 	s.ferry(0, "rewrite", s.url(), "--write")
 	if n := len(s.backups()); n != 1 {
@@ -85,7 +88,7 @@ var expectedChanges = []string{
 // isExpected reports whether a kind of difference concerns URLs, widths or removed IDs.
 func isExpected(kind string) bool {
 	for _, part := range []string{
-		" src: U -> U", " href: U -> U", " srcset: U Nw... -> U Nw...", " sizes: ", " gains srcset=U Nw...", " gains sizes=", " loses srcset=", " loses sizes=",
+		" src: U -> U", " href: U -> U", " data-full-url: U -> U", " data-link: U -> U", " srcset: U Nw... -> U Nw...", " sizes: ", " gains srcset=U Nw...", " gains sizes=", " loses srcset=", " loses sizes=",
 		" loses width=N", " loses height=N", // of blocks: WordPress knows them only by ID
 		" loses class=wp-image-N", " loses id=attachment_N", " loses aria-describedby=caption-attachment-N", " loses id=caption-attachment-N", " loses data-id=N",
 		" loses loading=lazy",
@@ -93,6 +96,10 @@ func isExpected(kind string) bool {
 		if strings.Contains(kind, part) {
 			return true
 		}
+	}
+	if _, style, ok := strings.Cut(kind, " style: "); ok { // a background
+		was, is, _ := strings.Cut(style, " -> ")
+		return was == is && strings.Contains(is, "background-image:url(U)")
 	}
 	name, rest, isClass := strings.Cut(kind, " class: ")
 	was, is, _ := strings.Cut(rest, " -> ")
@@ -140,7 +147,32 @@ func (s *stage) addOthers() {
 	}
 	s.addPost(map[string]any{"post_content": fmt.Sprintf("[gallery ids=\"%d,%d\" link=\"file\" columns=\"2\"]\r\n\r\nТекст `\\n` \\\\ \"x\"\r\n\r\n[gallery ids=\"%[2]d\" link=\"none\" size=\"full\"]", m.ID, next.ID), "post_name": "galleries"})
 	s.addPost(map[string]any{"post_content": fmt.Sprintf("<!-- wp:shortcode -->\n[gallery ids=\"%d,%d\"]\n<!-- /wp:shortcode -->\n\n<!-- wp:paragraph -->\n<p>本文 <img class=\"wp-image-%[1]d\" style=\"width: 50px;\" src=\"%[3]s\" alt=\"\"></p>\n<!-- /wp:paragraph -->", m.ID, next.ID, m.Medium), "post_name": "shortcode-block"})
+	s.addPost(map[string]any{"post_content": otherForms(m.ID, m.Full, m.Medium), "post_name": "forms"})
 	s.site.PHP(`
 $id = wp_insert_post(['post_type' => 'wp_template', 'post_name' => 'extra', 'post_title' => 'Extra', 'post_status' => 'publish', 'post_content' => wp_slash($args[0])]);
 wp_set_object_terms($id, 'plain', 'wp_theme');`, image)
+}
+
+// otherForms returns blocks in other forms than those of most posts: a fixed background, a filled
+// column, a resized image, a button, and a gallery of older versions.
+func otherForms(id int, full, medium string) string {
+	return strings.NewReplacer("ID", fmt.Sprint(id), "FULL", full, "MEDIUM", medium).Replace(`<!-- wp:cover {"url":"FULL","id":ID,"hasParallax":true,"dimRatio":50} -->
+<div class="wp-block-cover has-parallax"><span aria-hidden="true" class="wp-block-cover__background has-background-dim"></span><div role="img" class="wp-block-cover__image-background wp-image-ID has-parallax" style="background-position:50% 50%;background-image:url(FULL)"></div><div class="wp-block-cover__inner-container"></div></div>
+<!-- /wp:cover -->
+
+<!-- wp:media-text {"align":"wide","mediaId":ID,"mediaType":"image","imageFill":true} -->
+<div class="wp-block-media-text alignwide is-stacked-on-mobile is-image-fill"><figure class="wp-block-media-text__media" style="background-image:url(FULL);background-position:50% 50%"><img src="FULL" alt="" class="wp-image-ID size-full"/></figure><div class="wp-block-media-text__content"></div></div>
+<!-- /wp:media-text -->
+
+<!-- wp:image {"id":ID,"width":150,"height":113,"sizeSlug":"medium"} -->
+<figure class="wp-block-image size-medium is-resized"><img src="MEDIUM" alt="" class="wp-image-ID" width="150" height="113"/></figure>
+<!-- /wp:image -->
+
+<!-- wp:file {"id":ID,"href":"FULL"} -->
+<div class="wp-block-file"><a id="wp-block-file--media-1" href="FULL">file</a><a href="FULL" class="wp-block-file__button wp-element-button" download aria-describedby="wp-block-file--media-1">Download</a></div>
+<!-- /wp:file -->
+
+<!-- wp:gallery {"ids":[ID],"linkTo":"none"} -->
+<figure class="wp-block-gallery columns-1 is-cropped"><ul class="blocks-gallery-grid"><li class="blocks-gallery-item"><figure><img src="FULL" alt="" data-id="ID" data-full-url="FULL" data-link="FULL" class="wp-image-ID"/></figure></li></ul></figure>
+<!-- /wp:gallery -->`)
 }
