@@ -109,14 +109,15 @@ func texts(keys []sources.Key) []string {
 
 // add adds the old URLs of an object for one of its names.
 func (n *names) add(ctx context.Context, m *redirect.Map, h History, as string, kind oldurl.Kind) error {
-	o := oldurl.Object{Key: string(h.key), Kind: kind, URL: h.receipt.URL}
-	if kind != oldurl.Given {
-		found, err := m.ByKey(ctx, as)
-		if err != nil || found.Key != o.Key { // the URL belongs to another object
-			return err
-		}
-		o.Images = found.Images
+	key := as
+	if kind == oldurl.Given {
+		key = string(h.key)
 	}
+	found, err := m.ByKey(ctx, key)
+	if err != nil || found.Key != string(h.key) { // the URL belongs to another object
+		return err
+	}
+	o := oldurl.Object{Key: found.Key, Kind: kind, URL: h.receipt.URL, Images: found.Images}
 	for old, err := range m.Finder().List(ctx, as, o) {
 		if err != nil {
 			return err
