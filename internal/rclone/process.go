@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -166,15 +167,31 @@ func isLoopback(host string) bool {
 
 // send sends a request. An error of the connection is an *InterruptedError.
 func (p *process) send(req *http.Request) (*http.Response, error) {
-	if p.user != "" {
-		req.SetBasicAuth(p.user, p.pass)
-	}
-	res, err := p.client.Do(req)
+	res, err := p.do(req)
 	if err != nil {
 		return nil, p.interrupted(req.Context(), err)
 	}
 	res.Body = &body{res.Body, p, req.Context()}
 	return res, nil
+}
+
+func (p *process) do(req *http.Request) (*http.Response, error) {
+	if p.user != "" {
+		req.SetBasicAuth(p.user, p.pass)
+	}
+	return p.client.Do(req)
+}
+
+// answers reports whether rclone still answers: it does not when it ends.
+func (p *process) answers(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, logDelay)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.base+"rc/noop", strings.NewReader("{}"))
+	if err != nil {
+		return false
+	}
+	res, err := p.do(req)
+	return err == nil && res.Body.Close() == nil
 }
 
 // logDelay is the time that the last lines of a dying rclone need to arrive.
@@ -187,6 +204,9 @@ func (p *process) interrupted(ctx context.Context, err error) error {
 	}
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err // without the URL, which contains the name of the object
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) && p.answers(ctx) { // the storage sent less than rclone announced
+		return &InterruptedError{Err: err}
 	}
 	timer := time.NewTimer(logDelay)
 	defer timer.Stop()

@@ -1,0 +1,90 @@
+//go:build rclone
+
+package rclone
+
+import (
+	"crypto/sha1"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"assetferry/internal/rclone"
+	"assetferry/sources"
+	remotes "assetferry/sources/rclone"
+)
+
+// A wrongSize is a WebDAV server with one file, of which it lists another size.
+type wrongSize struct {
+	content string
+	listed  int
+}
+
+func (s wrongSize) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.Method {
+	case "PROPFIND":
+		w.Header().Set("Content-Type", "application/xml")
+		w.WriteHeader(http.StatusMultiStatus)
+		folder := `<d:response><d:href>/</d:href><d:propstat><d:prop><d:resourcetype><d:collection/></d:resourcetype></d:prop><d:status>HTTP/1.1 200 OK</d:status></d:propstat></d:response>`
+		if r.URL.Path != "/" {
+			folder = ""
+		}
+		fmt.Fprintf(w, `<?xml version="1.0"?><d:multistatus xmlns:d="DAV:" xmlns:oc="http://owncloud.org/ns">%s<d:response><d:href>/photo.heic</d:href><d:propstat><d:prop>
+			<d:resourcetype/><d:getcontentlength>%d</d:getcontentlength><d:getlastmodified>Thu, 02 Jan 2025 03:04:05 GMT</d:getlastmodified>
+			<oc:checksums><oc:checksum>SHA1:%x</oc:checksum></oc:checksums></d:prop><d:status>HTTP/1.1 200 OK</d:status></d:propstat></d:response></d:multistatus>`,
+			folder, s.listed, sha1.Sum([]byte(s.content)))
+	case http.MethodGet:
+		http.ServeContent(w, r, "photo.heic", time.Date(2025, 1, 2, 3, 4, 5, 0, time.UTC), strings.NewReader(s.content))
+	default:
+		w.WriteHeader(http.StatusMethodNotAllowed)
+	}
+}
+
+// TestWrongSizes reads content that is shorter than its storage lists, as OneDrive does for photos with a
+// film: with checksums, and without.
+func TestWrongSizes(t *testing.T) {
+	forEach(t, func(t *testing.T, p rclone.Program, _ []string) {
+		for _, vendor := range []string{"owncloud", "other"} {
+			for _, has := range []int{3, 100_000, 2_000_000} {
+				readWrongSize(t, p, vendor, wrongSize{strings.Repeat("x", has), 3_000_000})
+			}
+		}
+	})
+}
+
+func readWrongSize(t *testing.T, p rclone.Program, vendor string, storage wrongSize) {
+	t.Helper()
+	server := httptest.NewServer(storage)
+	defer server.Close()
+	began := time.Now()
+	s, err := remotes.New(t.Context(), startServer(t, p, "[dav]\ntype = webdav\nvendor = "+vendor+"\nurl = "+server.URL+"\n"), "dav:", remotes.Options{})
+	must(t, err)
+	for o, err := range s.Objects(t.Context(), "") {
+		must(t, err)
+		_, err := readAll(t, s, o)
+		e, is := errors.AsType[*sources.SizeError](err)
+		if !is || e.Listed != int64(storage.listed) || e.Object.Size != int64(len(storage.content)) {
+			t.Errorf("%s, %d of %d bytes: %v", vendor, len(storage.content), storage.listed, err)
+			continue
+		}
+		if got, err := readAll(t, s, e.Object); err != nil || got != storage.content {
+			t.Errorf("%s: read %d of %d bytes: %v", vendor, len(got), len(storage.content), err)
+		}
+	}
+	t.Logf("%s, %d of %d bytes: %s", vendor, len(storage.content), storage.listed, time.Since(began).Round(time.Millisecond))
+}
+
+func readAll(t *testing.T, s sources.Source, o sources.Object) (string, error) {
+	t.Helper()
+	r, err := s.Open(t.Context(), o, 0)
+	if err != nil {
+		return "", err
+	}
+	content, err := io.ReadAll(r)
+	must(t, r.Close())
+	return string(content), err
+}
