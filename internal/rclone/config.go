@@ -76,16 +76,16 @@ func CheckWritable(path string) error {
 }
 
 // checkReplaceable returns an error if a file cannot be replaced, whatever the permissions of its
-// folder: it is locked, for example. Its own permissions do not matter, as rclone does not write into it.
+// folder: it is locked, for example. That it is read-only does not matter, as rclone does not write into it.
 func checkReplaceable(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	switch {
-	case err == nil:
-		return f.Close()
-	case errors.Is(err, syscall.EACCES):
-		_, err = os.Lstat(path)
+	if errors.Is(err, syscall.EACCES) {
+		f, err = os.Open(path)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 func unwrapPath(err error) error {

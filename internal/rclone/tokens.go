@@ -19,11 +19,11 @@ func (s *Server) CheckTokens(ctx context.Context, r Remote) error {
 	if err != nil || !renews {
 		return err
 	}
-	var paths struct{ Config string }
-	if err := s.decode(ctx, "config/paths", nil, &paths); err != nil || paths.Config == "" {
+	path, err := ConfigFile(ctx, s.program, s.options.Environ) // old versions have no call for it
+	if err != nil || path == "" {
 		return err
 	}
-	if err := CheckWritable(paths.Config); !errors.Is(err, fs.ErrNotExist) {
+	if err := CheckWritable(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil

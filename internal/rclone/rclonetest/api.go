@@ -94,8 +94,6 @@ func (a *api) answer(command string, in parameters) (any, error) {
 		return map[string]any{"remotes": slices.Sorted(maps.Keys(known))}, err
 	case "config/dump":
 		return settings()
-	case "config/paths":
-		return map[string]string{"config": configFile()}, nil
 	case "core/pid":
 		return map[string]int{"pid": os.Getpid()}, nil
 	case "core/memstats":
