@@ -9,6 +9,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -87,4 +89,31 @@ func readAll(t *testing.T, s sources.Source, o sources.Object) (string, error) {
 	content, err := io.ReadAll(r)
 	must(t, r.Close())
 	return string(content), err
+}
+
+// TestWrongSizesAreMigrated migrates such a photo with the built program: its asset has the size of the
+// content, and the next runs leave it alone.
+func TestWrongSizesAreMigrated(t *testing.T) {
+	server := httptest.NewServer(wrongSize{strings.Repeat("x", 100_000), 300_000})
+	defer server.Close()
+	dir := newFolder(t)
+	program := filepath.Join(dir, "assetferry")
+	provide(t, "go", "build", "-o", program, "assetferry/cmd/assetferry")
+	for _, p := range programs(t) {
+		a := newAccount(t, program, filepath.Join(dir, "rclone"))
+		provide(t, "cp", p.Path, a.rclone)
+		must(t, os.WriteFile(a.path("config/rclone.conf"), []byte("[dav]\ntype = webdav\nvendor = owncloud\nurl = "+server.URL+"\n"), 0o600))
+		for _, step := range []struct{ args, want string }{
+			{"migrate rclone:dav: --unsupported create --fallback-category Files", "1 uploaded"},
+			{"verify --content", "no differences"},
+			{"report", "The storage lists another size than that of the content"},
+			{"migrate rclone:dav: --unsupported create --fallback-category Files --json", `"unchanged":1`},
+			{"sync rclone:dav: --unsupported create --fallback-category Files --json", `"unchanged":1`},
+		} {
+			out, code := a.run(a.assetferry, append(strings.Fields(step.args), "--to", "sandbox")...)
+			if text := strings.Join(strings.Fields(out), " "); code != 0 || !strings.Contains(text, step.want) {
+				t.Errorf("%s: exit code %d, want %q:\n%s", step.args, code, step.want, out)
+			}
+		}
+	}
 }
