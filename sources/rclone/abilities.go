@@ -27,6 +27,7 @@ type features struct {
 type abilities struct {
 	precision time.Duration // of times; 0 if each costs a request
 	unsure    bool          // a time may be that of the listing itself
+	coarse    bool          // the time of one object is in seconds, those in a listing may have fractions
 	hash      string        // the name of the hash that listings contain, or ""
 	whole     bool          // a folder can be listed with everything below it
 	describes bool          // objects have metadata for people
@@ -44,7 +45,8 @@ var people = []string{"description", "labels", "tags", "owner", "content-type", 
 const unsettable = 24 * time.Hour
 
 func (f *features) abilities() abilities {
-	can := abilities{whole: f.Features.ListR}
+	// An S3 server such as MinIO lists milliseconds, but the header of an object has seconds.
+	can := abilities{whole: f.Features.ListR, coarse: f.Features.BucketBased}
 	switch p := time.Duration(f.Precision); {
 	case f.Features.SlowModTime && !f.Features.BucketBased: // buckets have the times of uploads
 	case p >= unsettable:

@@ -189,10 +189,14 @@ func (r *reader) look() error {
 }
 
 func (r *reader) compare(now found) error {
+	unit := time.Duration(1)
+	if r.source.abilities.coarse && now.time.Nanosecond() == 0 {
+		unit = time.Second
+	}
 	switch {
 	case now.isDir:
 		return &remote.Failure{Err: fs.ErrNotExist, Kind: retry.Permanent}
-	case now.size != r.object.Size, !now.time.IsZero() && !r.isListed(now.time, 1), now.tag != "" && r.object.VersionTag != "" && now.tag != r.object.VersionTag:
+	case now.size != r.object.Size, !now.time.IsZero() && !r.isListed(now.time, unit), now.tag != "" && r.object.VersionTag != "" && now.tag != r.object.VersionTag:
 		return changed("it has %d bytes and was modified at %s", now.size, now.time.Format(time.RFC3339))
 	}
 	return nil

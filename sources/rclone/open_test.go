@@ -215,6 +215,20 @@ func TestDescribe(t *testing.T) {
 	if _, err := s.Describe(t.Context(), o); !errors.Is(err, sources.ErrChanged) {
 		t.Errorf("after a change: %v", err)
 	}
+	f = newFake(`{"Features": {"BucketBased": true, "SlowModTime": true, "ReadMetadata": true, "UserMetadata": true}, "MetadataInfo": {"System": {}}, "Precision": 1}`)
+	f.put("a", []byte("content"))
+	is = f.files["a"]
+	is.time = is.time.Truncate(time.Second)
+	in := func(fraction time.Duration) file { return file{time: is.time.Add(fraction), content: is.content} }
+	f.files["a"] = in(700 * time.Millisecond)
+	s = f.source(t, Options{})
+	o = one(t, s)
+	for after, want := range map[time.Duration]error{0: nil, time.Second: sources.ErrChanged, 800 * time.Millisecond: sources.ErrChanged} {
+		f.files["a"] = in(after)
+		if _, err := s.Describe(t.Context(), o); !errors.Is(err, want) {
+			t.Errorf("listed after 700 ms, and now after %v: %v", after, err)
+		}
+	}
 	f = newFake(plainFeatures, "a")
 	s = f.source(t, Options{})
 	o = one(t, s)
