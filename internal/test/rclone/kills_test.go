@@ -221,6 +221,12 @@ func (r *round) kills() []step {
 	if !childFirst {
 		all = append(all, kill("rclone", r.killChild))
 	}
+	if r.dice.IntN(4) == 0 { // once more than it is started again in a run
+		most = 10
+		for range 3 {
+			all = append(all, kill("rclone", r.killChild))
+		}
+	}
 	return append(all, kill("assetferry", r.killRun))
 }
 

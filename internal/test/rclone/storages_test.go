@@ -137,10 +137,18 @@ func webDAVConfig(port string) string {
 // overS3 is a folder that rclone serves as buckets.
 func overS3(tb testing.TB, newest rclone.Program) storage {
 	dir, port := tb.TempDir(), freePort(tb)
-	run(tb, "127.0.0.1:"+port, command(newest, "serve", "s3", dir, "--addr", "127.0.0.1:"+port, "--dir-cache-time", forget, "--auth-key", "an-id,a-secret"))
-	return storage{dir: dir, storable: isUnique,
-		config: "[s3]\ntype = s3\nprovider = Other\naccess_key_id = an-id\nsecret_access_key = a-secret\nregion = us-east-1\nforce_path_style = true\nendpoint = http://127.0.0.1:" + port + "\n",
+	run(tb, "127.0.0.1:"+port, s3Server(newest, dir, port, "a-secret"))
+	return storage{dir: dir, storable: isUnique, config: s3Config(port, "a-secret"),
 		remote: func(folder string) string { return "s3:" + folder }}
+}
+
+func s3Server(p rclone.Program, dir, port, secret string) *exec.Cmd {
+	return command(p, "serve", "s3", dir, "--addr", "127.0.0.1:"+port, "--dir-cache-time", forget, "--auth-key", "an-id,"+secret)
+}
+
+func s3Config(port, secret string) string {
+	return "[s3]\ntype = s3\nprovider = Other\naccess_key_id = an-id\nsecret_access_key = " + secret +
+		"\nregion = us-east-1\nforce_path_style = true\nendpoint = http://127.0.0.1:" + port + "\n"
 }
 
 // overSFTP is a folder behind a real SSH server.

@@ -4,6 +4,7 @@ package rclone
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -20,7 +21,7 @@ import (
 )
 
 // TestScheduledWeek runs the command of schedule on seven days with changes between: that of a systemd
-// unit for WebDAV, and a cron line for SFTP. On each day a table says what the destination must have.
+// unit for WebDAV and S3, and a cron line for SFTP. On each day a table says what the destination must have.
 func TestScheduledWeek(t *testing.T) {
 	binary := build(t, "testclock")
 	for _, p := range programs(t) {
@@ -34,6 +35,11 @@ func TestScheduledWeek(t *testing.T) {
 			w.source, w.scheduled = newSSHStore(t, w.served, w.config), cronCommand
 			w.live()
 		})
+		t.Run(p.Version.String()+", S3 with metadata, systemd", func(t *testing.T) {
+			w := newWeek(t, binary, p)
+			w.source, w.scheduled = newBucketStore(t, w.served, w.config), systemdCommand
+			w.live()
+		})
 	}
 }
 
@@ -42,6 +48,10 @@ type store struct {
 	remote string // REMOTE:path of the library
 	revoke func() // makes the present credentials invalid
 	renew  func() // puts new credentials into the configuration of rclone
+
+	// describe changes the description of an object in the storage. It is nil for storages without
+	// descriptions.
+	describe func(key, text string)
 }
 
 // newDAVStore serves a folder over WebDAV with a password.
@@ -59,11 +69,11 @@ func newDAVStore(t *testing.T, p rclone.Program, served, config string) store {
 		must(t, os.WriteFile(config, []byte(webDAVConfig(port)+"user = reader\npass = "+string(obscured)), 0o600))
 	}
 	renew()
-	return store{"dav:library", func() {
+	return store{remote: "dav:library", renew: renew, revoke: func() {
 		s.kill()
 		password = "second-password"
 		must(t, s.start())
-	}, renew}
+	}}
 }
 
 // newSSHStore serves a folder over SFTP with a key.
@@ -75,9 +85,57 @@ func newSSHStore(t *testing.T, served, config string) store {
 	t.Cleanup(s.kill)
 	must(t, s.start())
 	must(t, os.WriteFile(config, []byte(sshConfig(keys+"/user", port)), 0o600))
-	return store{"ssh:" + served + "/library",
-		func() { must(t, os.Rename(keys+"/next.pub", keys+"/user.pub")) },
-		func() { must(t, os.WriteFile(config, []byte(sshConfig(keys+"/next", port)), 0o600)) }}
+	return store{remote: "ssh:" + served + "/library",
+		revoke: func() { must(t, os.Rename(keys+"/next.pub", keys+"/user.pub")) },
+		renew:  func() { must(t, os.WriteFile(config, []byte(sshConfig(keys+"/next", port)), 0o600)) }}
+}
+
+// newBucketStore serves a folder as a bucket, whose objects have descriptions.
+func newBucketStore(t *testing.T, served, config string) store {
+	t.Helper()
+	newest, port, secret := newest(t), freePort(t), "first-secret"
+	s := &server{addr: "127.0.0.1:" + port, command: func() *exec.Cmd { return s3Server(newest, served, port, secret) }}
+	t.Cleanup(s.kill)
+	must(t, s.start())
+	renew := func() { must(t, os.WriteFile(config, []byte(s3Config(port, secret)), 0o600)) }
+	renew()
+	call := func(args ...string) []byte {
+		t.Helper()
+		out, err := command(newest, append(args, "--config", config)...).Output()
+		if err != nil {
+			t.Fatalf("rclone %s: %v", args[0], err)
+		}
+		return out
+	}
+	return store{remote: "s3:library", renew: renew,
+		revoke: func() {
+			s.kill()
+			secret = "second-secret"
+			must(t, s.start())
+		},
+		describe: func(key, text string) {
+			t.Helper()
+			path, content := served+"/library/"+key, t.TempDir()+"/content"
+			before, err := os.Stat(path)
+			must(t, err)
+			call("copyto", "s3:library/"+key, content)
+			for changed := before.ModTime(); changed.Equal(before.ModTime()); {
+				call("copyto", content, "s3:library/"+key, "--ignore-times", "--metadata", "--metadata-set", "description="+text)
+				changed = uploaded(t, call("lsjson", "--metadata", "s3:library/"+key))
+				must(t, os.Chtimes(path, changed, changed)) // listings of this server show the time of the file
+			}
+		},
+	}
+}
+
+// uploaded returns the time at which the object of a listing was uploaded, in seconds.
+func uploaded(t *testing.T, listing []byte) time.Time {
+	t.Helper()
+	var list []struct {
+		Metadata struct{ BTime time.Time }
+	}
+	must(t, json.Unmarshal(listing, &list))
+	return list[0].Metadata.BTime
 }
 
 // A week is a library, its daily sync and the content that the destination must have.
@@ -227,14 +285,20 @@ func (w *week) rename(from, to string) {
 	must(w.T, os.Rename(w.disk.path(sources.Key(from)), w.disk.path(sources.Key(to))))
 	w.want[to] = w.want[from]
 	delete(w.want, from)
-	if text, ok := w.table[from]; ok {
-		w.table[to] = text
-		delete(w.table, from)
+	delete(w.table, from)
+	if text := w.want[to].description; text != "" {
+		w.describe(to, text)
 	}
 }
 
+// describe changes a description: in the storage, or in the table.
 func (w *week) describe(key, text string) {
-	w.table[key] = text
+	w.Helper()
+	if w.source.describe != nil {
+		w.source.describe(key, text)
+	} else {
+		w.table[key] = text
+	}
 	w.want[key] = stored{w.want[key].content, text}
 }
 
