@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"time"
 
 	"assetferry/internal/retry"
@@ -28,10 +29,28 @@ func (s *Source) call(ctx context.Context, command string, in, out any) error {
 	return nil
 }
 
-// patiently retries transient errors. rclone itself keeps to the rate limits of a storage, so an error
-// of that kind has already taken long.
+const (
+	// attempts is the number of attempts at a request with a temporary error.
+	attempts = 7
+	// throttledTime is the time that a request may take that the storage throttles. rclone does not
+	// return the wait that a storage asks for, and two minutes are common.
+	throttledTime = 5 * time.Minute
+)
+
+// patiently retries temporary errors, and longer those of a storage that limits requests. rclone has
+// repeated such requests itself, with pauses of seconds.
 func patiently(ctx context.Context, try func(context.Context) error) error {
-	return remote.Patiently(ctx, retry.Policy{Attempts: 7, Max: 10 * time.Second}, try)
+	failed := 0
+	p := retry.Policy{Attempts: math.MaxInt, Max: 10 * time.Second, MaxTime: throttledTime}
+	return remote.Patiently(ctx, p, func(ctx context.Context) error {
+		err := try(ctx)
+		if class, _ := retry.Classify(err); err != nil && class != retry.Throttled {
+			if failed++; failed == attempts {
+				return retry.Stop(err)
+			}
+		}
+		return err
+	})
 }
 
 // A found is an object or a folder that was looked up.
