@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -66,6 +68,23 @@ type Memory struct {
 	System   int64 // obtained from the system
 	Resident int64 // 0 if the system does not report it
 	Peak     int64 // the largest Resident so far; 0 if the system does not report it
+}
+
+// Most returns the peak, or what comes close to it.
+func (m Memory) Most() int64 {
+	if m.Peak > 0 {
+		return m.Peak
+	}
+	return m.System
+}
+
+// OwnMemory returns the memory of this process.
+func OwnMemory() Memory {
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	m := Memory{Heap: int64(stats.HeapAlloc), System: int64(stats.Sys)}
+	m.Resident, m.Peak = residentMemory(os.Getpid())
+	return m
 }
 
 // Memory returns the memory that rclone uses.

@@ -73,7 +73,7 @@ func (e *Error) Hint() string {
 	case errors.Is(e.Is, ErrEncrypted), errors.Is(e.Is, ErrWrongPassword), errors.Is(e.Is, ErrConfig):
 		return configHint(e.Is)
 	case e.kind == retry.Throttled:
-		return "the storage limits requests: use a client ID of your own in the configuration of rclone, or set RCLONE_TPSLIMIT"
+		return "the storage limits requests: run the command again later, or set RCLONE_TPSLIMIT to fewer requests a second"
 	}
 	return ""
 }

@@ -11,8 +11,10 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync/atomic"
 
 	"assetferry/internal/redact"
+	"assetferry/internal/retry"
 )
 
 // maxRestarts is how often rclone is started again after a crash.
@@ -24,12 +26,14 @@ type Options struct {
 	Environ     []string         // the environment of the user, such as os.Environ()
 	Redactor    *redact.Redactor // learns the secrets in Environ; nil means a new one
 	Connections int              // simultaneous requests
+	Throttled   func()           // called for each error of a storage that limits requests; may be nil
 }
 
 // A Server is an rclone that belongs to this process. Several goroutines may call its methods.
 type Server struct {
 	program Program
 	options Options
+	advised atomic.Bool // see ClientAdvice
 
 	// access is held to use the fields below. It is a channel, so that waiting for a start can be cancelled.
 	access  chan struct{}
@@ -179,7 +183,11 @@ func (s *Server) Get(ctx context.Context, fs, remote string, header http.Header)
 
 func (s *Server) failure(command string, res *http.Response) error {
 	defer func() { _ = res.Body.Close() }()
-	return failure(s.options.Redactor, command, s.hasPassword(), res)
+	e := failure(s.options.Redactor, command, s.hasPassword(), res)
+	if e.kind == retry.Throttled && s.options.Throttled != nil {
+		s.options.Throttled()
+	}
+	return e
 }
 
 // objectPath returns the path of an object in the URL. rclone takes the first bracket for the end of

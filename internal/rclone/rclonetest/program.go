@@ -103,18 +103,8 @@ func listen(args []string) (net.Listener, error) {
 	return net.Listen("tcp", args[at+1])
 }
 
-// remotes returns the folder of each remote by its name.
-func remotes() (map[string]string, error) {
-	known, err := settings()
-	found := map[string]string{}
-	for name, of := range known {
-		found[name] = of["root"]
-	}
-	return found, err
-}
-
-// settings reads the configuration: the settings of each remote by its name.
-func settings() (map[string]map[string]string, error) {
+// remotes reads the configuration: the settings of each remote by its name.
+func remotes() (map[string]map[string]string, error) {
 	failed := func(why string) error {
 		return fmt.Errorf("Failed to load config file %q: %s", configFile(), why) //nolint:staticcheck // the text of rclone
 	}
@@ -158,11 +148,11 @@ func folder(fs string) (string, error) {
 		return "", err
 	}
 	name, _, _ = strings.Cut(name, ",") // the options do not matter here
-	root, ok := known[name]
+	remote, ok := known[name]
 	if !ok {
 		return "", fmt.Errorf("didn't find section in config file (%q)", name)
 	}
-	return filepath.Join(root, filepath.FromSlash(path)), nil
+	return filepath.Join(remote["root"], filepath.FromSlash(path)), nil
 }
 
 // drain reads a request to its end, so that its connection can be used again.
