@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -22,6 +23,7 @@ import (
 type api struct {
 	needsPassword bool
 	quit          chan os.Signal
+	throttled     atomic.Int64 // listings to refuse
 }
 
 var objectPath = regexp.MustCompile(`^/\[(.*?)\]/(.*)$`)
@@ -114,6 +116,9 @@ func (a *api) answer(command string, in parameters) (any, error) {
 			"Features": map[string]bool{"SlowHash": true},
 		}, err
 	case "operations/list":
+		if a.throttled.Add(-1) >= 0 {
+			return nil, errors.New("error in ListJSON: couldn't list directory: googleapi: Error 403: User Rate Limit Exceeded, userRateLimitExceeded")
+		}
 		return list(in)
 	case "operations/stat":
 		return stat(in)

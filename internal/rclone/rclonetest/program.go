@@ -19,6 +19,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -28,6 +29,9 @@ const VersionVariable = "FAKE_RCLONE_VERSION"
 
 // FailVariable makes rcd write its text to stderr and end.
 const FailVariable = "FAKE_RCLONE_FAIL"
+
+// ThrottledVariable is the number of listings that the storage refuses first.
+const ThrottledVariable = "FAKE_RCLONE_THROTTLED"
 
 // Main runs the program with the arguments of this process, and returns its exit code.
 func Main() int {
@@ -80,7 +84,11 @@ func serve(args []string) int {
 	}
 	quit := make(chan os.Signal, 1)
 	signal.Notify(quit, syscall.SIGTERM, os.Interrupt)
-	server := &http.Server{Handler: &api{needsPassword: !slices.Contains(args, "--rc-no-auth"), quit: quit}}
+	handler := &api{needsPassword: !slices.Contains(args, "--rc-no-auth"), quit: quit}
+	if n, err := strconv.Atoi(os.Getenv(ThrottledVariable)); err == nil {
+		handler.throttled.Store(int64(n))
+	}
+	server := &http.Server{Handler: handler}
 	go func() {
 		<-quit
 		_ = server.Close()
