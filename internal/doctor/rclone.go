@@ -13,6 +13,7 @@ import (
 	"assetferry/internal/config"
 	"assetferry/internal/event"
 	"assetferry/internal/rclone"
+	"assetferry/internal/ui"
 )
 
 // usesRclone reports whether rclone reads the source.
@@ -38,11 +39,27 @@ func (d *Doctor) checkRclone(ctx context.Context) Finding {
 	if err != nil {
 		return d.broken(err).with(facts...)
 	}
-	facts = append(facts, event.Fact{Name: "checksums", Value: checksums(info)}, event.Fact{Name: "modification times", Value: times(info)})
+	facts = append(facts, event.Fact{Name: "checksums", Value: checksums(info)}, event.Fact{Name: "modification times", Value: times(info)}, event.Fact{Name: "memory", Value: memory(ctx, server)})
 	if ignored := rclone.IgnoredFilters(os.Environ()); len(ignored) > 0 {
 		return warning("use --include, --exclude and --min-age", "rclone does not get these filters: %s", strings.Join(ignored, ", ")).with(facts...)
 	}
+	page, err := server.ClientAdvice(ctx, remote)
+	switch {
+	case err != nil:
+		return d.broken(err).with(facts...)
+	case page != "":
+		return warning("create your own client ID:\n  "+page, "the remote uses the client ID of rclone, whose rate limit all users of rclone share").with(facts...)
+	}
 	return ok("version %s runs, and the remote answers", p.Version).with(facts...)
+}
+
+// memory returns the memory of this process and of rclone.
+func memory(ctx context.Context, server *rclone.Server) string {
+	ours, theirs := rclone.OwnMemory().Most(), int64(0)
+	if m, err := server.Memory(ctx); err == nil { // the next request reports the error
+		theirs = m.Most()
+	}
+	return ui.Bytes(ours) + ", and " + ui.Bytes(theirs) + " of rclone"
 }
 
 func checksums(info rclone.Info) string {

@@ -162,6 +162,7 @@ type Summary struct {
 	ApprovedAt       string        `json:"approved_at,omitempty"`
 	StartedBy        string        `json:"started_by,omitempty"` // the account that started the run
 	PlanEstimate     *PlanEstimate `json:"estimate,omitempty"`   // set by plan only
+	Listing          *Listing      `json:"listing,omitempty"`    // set by plan only, if the source counts folders and is slow
 
 	Outcomes Counts `json:"outcomes,omitempty"`  // as in reports; set by status and runs only
 	Stopped  string `json:"stopped,omitempty"`   // why a safety check stopped all or a part of it; likewise
@@ -395,6 +396,12 @@ type Quality struct {
 	// The following fields are set by --set only.
 	PreviousQuality int    `json:"previous_quality,omitempty"`
 	State           string `json:"state,omitempty"` // done, planned or unchanged
+}
+
+// A Listing is a listing of the source by the command.
+type Listing struct {
+	Folders int64   `json:"folders"`
+	Seconds Seconds `json:"seconds"`
 }
 
 // A PlanEstimate is the estimate in the summary of a plan. Unknown times are nil.

@@ -17,6 +17,12 @@ func EstimateText(f *event.PlanEstimate) string {
 	return text + ", " + Between(time.Duration(*f.Low), time.Duration(*f.High))
 }
 
+// ListingText returns the measurement of a listing in words.
+func ListingText(l *event.Listing) string {
+	took := time.Duration(l.Seconds)
+	return fmt.Sprintf("Listing: %s in %s, %s. Each run lists the source again.", Counted(l.Folders, "folder"), Duration(took), perSecond(float64(l.Folders)/took.Seconds()))
+}
+
 // Between returns a range of durations in the unit that suits the longer one: "between 1.2 and
 // 3.4 hours".
 func Between(low, high time.Duration) string {

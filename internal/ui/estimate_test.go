@@ -16,6 +16,10 @@ func TestEstimateText(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
+	listing := &event.Listing{Folders: 1234, Seconds: event.Seconds(125 * time.Second)}
+	if got, want := ListingText(listing), "Listing: 1,234 folders in 2m05s, 9.9/s. Each run lists the source again."; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 	for _, test := range []struct {
 		low, high time.Duration
 		want      string

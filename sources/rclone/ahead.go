@@ -55,6 +55,8 @@ type walk struct {
 	yield  func(sources.Object) error
 	hidden string // the prefix of keys whose folder is ambiguous
 
+	folders int64 // that were listed, so far
+
 	path     []*folder // from the root to the folder of the consumer
 	active   int       // requests
 	waiting  int       // folders that are requested, and not reached by the consumer

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"iter"
 	"strings"
+	"time"
 
 	"assetferry/internal/retry"
 	"assetferry/sources"
@@ -29,8 +30,23 @@ func (s *Source) list(ctx context.Context, after sources.Key, yield func(sources
 		return yield(o)
 	}
 	root := &folder{known: make(chan struct{})}
+	begun := time.Now()
 	w.start(root)
-	return w.visit(root)
+	if err := w.visit(root); err != nil {
+		return err
+	}
+	if after == "" {
+		s.last.Store(&sources.Listing{Folders: w.folders, Took: time.Since(begun)})
+	}
+	return nil
+}
+
+// LastListing implements sources.Measured.
+func (s *Source) LastListing() sources.Listing {
+	if l := s.last.Load(); l != nil {
+		return *l
+	}
+	return sources.Listing{}
 }
 
 // visit yields everything in a folder and below it.
@@ -42,6 +58,7 @@ func (w *walk) visit(f *folder) (err error) {
 	if f.err != nil {
 		return w.excuse(f)
 	}
+	w.folders++
 	for group, err := range f.index.Groups(w.begin(f)) {
 		if err != nil {
 			return err
@@ -85,7 +102,11 @@ func (w *walk) entry(f *folder, group []keyindex.Record) error {
 		w.hidden = key
 		return w.yield(sources.Object{Key: sources.Key(key), Obstacle: sources.UnreadableDirectory})
 	}
-	if f.isWhole || w.isDone(key) {
+	if f.isWhole {
+		w.folders++
+		return nil
+	}
+	if w.isDone(key) {
 		return nil
 	}
 	return w.visit(w.child(f, name))

@@ -291,3 +291,16 @@ func TestNewRefused(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 }
+
+// TestLastListing verifies that all folders of a complete listing are counted.
+func TestLastListing(t *testing.T) {
+	for _, features := range []string{plainFeatures, wholeFeatures} {
+		s := newFake(features, "a/b/1", "a/c/2", "d/3", "e").source(t, Options{})
+		if _, err := list(t.Context(), s, "a/c"); err != nil || s.LastListing().Folders != 0 {
+			t.Errorf("a part counts %d folders, %v", s.LastListing().Folders, err)
+		}
+		if _, err := list(t.Context(), s, ""); err != nil || s.LastListing().Folders != 5 {
+			t.Errorf("%d folders, %v", s.LastListing().Folders, err)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"assetferry/internal/hint"
@@ -47,6 +48,7 @@ type Source struct {
 	abilities abilities
 	options   Options
 	wholeTime time.Duration // see wholeTime
+	last      atomic.Pointer[sources.Listing]
 }
 
 // New returns the source of REMOTE:path. It asks the server what the storage can do.
@@ -120,4 +122,7 @@ func (s *Source) fail(ctx context.Context, op string, key sources.Key, err error
 	return &sources.Error{Op: op, Source: s.Identity(), Key: key, Err: err, Hint: next}
 }
 
-var _ sources.Catalog = (*Source)(nil)
+var (
+	_ sources.Catalog  = (*Source)(nil)
+	_ sources.Measured = (*Source)(nil)
+)

@@ -61,11 +61,12 @@ type Factory struct {
 	Command  string // its path, beginning with assetferry
 	PlanFile string // the plan that is written or carried out; may be empty
 
-	embedded sandboxAt      // URL of the embedded sandbox, once it runs
-	read     *Destination   // the workspace that is the source, if it is one
-	headers  remote.Headers // for the source, once they are known
-	account  siteAccount    // for a WordPress site, once it is known
-	rclone   *rclone.Server // nil until a source needs it
+	embedded sandboxAt                     // URL of the embedded sandbox, once it runs
+	read     *Destination                  // the workspace that is the source, if it is one
+	headers  remote.Headers                // for the source, once they are known
+	account  siteAccount                   // for a WordPress site, once it is known
+	rclone   *rclone.Server                // nil until a source needs it
+	remote   atomic.Pointer[rclone.Remote] // that it reads, once it is known
 
 	Redactor *redact.Redactor // of all secrets that this process has
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -12,6 +14,7 @@ import (
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/config"
 	"assetferry/internal/rclone"
+	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/sources"
 	remotes "assetferry/sources/rclone"
@@ -58,6 +61,7 @@ func (f *Factory) openRclone(ctx context.Context, source string) (sources.Source
 	if problem, ok := errors.AsType[*rclone.ConfigError](server.CheckTokens(ctx, r)); ok {
 		f.Out.Log().Warn("rclone cannot store renewed tokens, so a later run may be refused: " + problem.Error() + "; " + problem.Hint())
 	}
+	f.remote.Store(&r)
 	s, err := remotes.New(ctx, server, r.String(), remotes.Options{FollowLinks: f.Settings.Symlinks == "follow", Concurrency: migrate.Workers(f.Settings.Concurrency)})
 	if err != nil {
 		return nil, "", err
@@ -78,13 +82,46 @@ func (f *Factory) Rclone(ctx context.Context) (*rclone.Server, error) {
 	if ignored := rclone.IgnoredFilters(environ); len(ignored) > 0 {
 		f.Out.Log().Warn("filters of rclone are ignored: " + strings.Join(ignored, ", ") + "; use --include, --exclude and --min-age")
 	}
-	s, err := rclone.Start(ctx, program, rclone.Options{Environ: environ, Redactor: f.Redactor, Connections: migrate.Workers(f.Settings.Concurrency)})
+	s, err := rclone.Start(ctx, program, rclone.Options{Environ: environ, Redactor: f.Redactor, Connections: migrate.Workers(f.Settings.Concurrency), Throttled: sync.OnceFunc(func() { f.noteThrottling(ctx) })})
 	if err != nil {
 		return nil, err
 	}
 	f.rclone = s
 	f.CloseLater(s.Close)
 	return s, nil
+}
+
+// noteThrottling reports why listings and reads wait.
+func (f *Factory) noteThrottling(ctx context.Context) {
+	f.Out.Notef("The storage limits requests. They are repeated with pauses.")
+	f.AdviseClient(ctx)
+}
+
+// AdviseClient reports, once in a command, that the remote of the source uses the client ID that all
+// users of rclone share.
+func (f *Factory) AdviseClient(ctx context.Context) {
+	r := f.remote.Load()
+	if r == nil {
+		return
+	}
+	if page, err := f.rclone.ClientAdvice(ctx, *r); err == nil && page != "" { // without the configuration there is no advice
+		f.Out.Notef("The remote %s uses the client ID of rclone, whose rate limit all users of rclone share. Create your own:\n  %s", ui.Sanitize(r.Name), page)
+	}
+}
+
+// memoryTimeout limits the request for the memory of rclone at the end of a command.
+const memoryTimeout = 2 * time.Second
+
+// NoteMemory reports with --verbose how much memory this process and rclone took.
+func (f *Factory) NoteMemory(ctx context.Context) {
+	if f.rclone == nil || !f.Out.Verbose() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, memoryTimeout)
+	defer cancel()
+	if theirs, err := f.rclone.Memory(ctx); err == nil { // else it has ended
+		f.Out.Notef("Memory       %s, and %s of rclone", ui.Bytes(rclone.OwnMemory().Most()), ui.Bytes(theirs.Most()))
+	}
 }
 
 // RcloneSources returns the remotes in the configuration of rclone, as sources.

@@ -2,6 +2,7 @@ package migratecmd
 
 import (
 	"context"
+	"time"
 
 	"assetferry/internal/cli/command"
 	"assetferry/internal/clock"
@@ -16,8 +17,9 @@ import (
 const recentMinutes = 24 * 60
 
 // printEstimate prints the requests and the duration of a plan, and returns its items. Plans
-// that do nothing, or are blocked, have no estimate.
-func printEstimate(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan) (items int64, err error) {
+// that do nothing, or are blocked, have no estimate. The source is listed again, which takes the time
+// of listing.
+func printEstimate(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, listing time.Duration) (items int64, err error) {
 	work, err := work(ctx, f, s, plan)
 	if err != nil || work.Items == 0 || plan.Blocked(s.rules) {
 		return 0, err
@@ -38,6 +40,7 @@ func printEstimate(ctx context.Context, f *command.Factory, s *endpoints, plan m
 		f.Out.Printf("Estimate: %s. The first run measures the rate.", ui.EstimateText(line))
 		return work.Items, nil
 	}
+	r.Low, r.High = r.Low+listing, r.High+listing
 	line.Low, line.High = new(event.Seconds(r.Low)), new(event.Seconds(r.High))
 	f.Out.Printf("Estimate: %s.", ui.EstimateText(line))
 	printOtherSizes(f, work, measured)

@@ -327,6 +327,7 @@ func conclude(ctx context.Context, f *command.Factory, s *endpoints, id string, 
 func printEnd(ctx context.Context, f *command.Factory, s *endpoints, run state.Run, tallies []state.Tally, began time.Time) (invalid bool, err error) {
 	took := time.Since(began)
 	outcome.SumUp(f, run, tallies, took)
+	f.NoteMemory(ctx)
 	throttling := s.dest.Limiter.Throttling()
 	f.Summary.Throttled, f.Summary.ThrottledSeconds = throttling.Refused, event.Seconds(throttling.Held)
 	result := outcome.Result(run, tallies, took)

@@ -127,10 +127,11 @@ func runPlan(ctx context.Context, f *command.Factory, cmd *cobra.Command, source
 		return err
 	}
 	outcome.SumUp(f, plan.Run, plan.Tallies, time.Since(began))
+	f.NoteMemory(ctx)
 	if err := showRest(ctx, f, s, plan); err != nil {
 		return err
 	}
-	items, err := printEstimate(ctx, f, s, plan)
+	items, err := printEstimate(ctx, f, s, plan, printListing(ctx, f, s))
 	if err != nil {
 		return err
 	}
