@@ -33,7 +33,7 @@ type limit struct {
 var banAt = map[int]bool{20: true, 300: true}
 
 // refusedAlways is how often a request is refused whatever the rate.
-const refusedAlways = 50
+const refusedAlways = 100
 
 // newLimit returns the limit of the environment, or a scaled one.
 func newLimit(t *testing.T, storage http.Handler) *limit {

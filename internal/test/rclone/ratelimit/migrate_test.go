@@ -36,7 +36,7 @@ func build(t *testing.T) string {
 	return program
 }
 
-// forEachRclone runs a test with each rclone at the same time: it mostly waits.
+// forEachRclone runs a test with each rclone.
 func forEachRclone(t *testing.T, program, config string, test func(user)) {
 	for _, path := range append([]string{"rclone"}, filepath.SplitList(os.Getenv("ASSETFERRY_TEST_RCLONE"))...) {
 		p, err := rclone.Find(t.Context(), path, os.Environ())
@@ -70,9 +70,11 @@ func (u user) run(args ...string) (stdout, stderr string) {
 }
 
 // migrates plans and migrates the library behind a limit, and verifies that every object has arrived.
-func (u user) migrates(source string, l *limit) {
+// It returns the notes of the plan.
+func (u user) migrates(source string, l *limit) (notes string) {
+	u.Helper()
 	all := []string{"--unsupported", "create", "--fallback-category", "Files"}
-	out, _ := u.run(append([]string{"plan", source}, all...)...)
+	out, notes := u.run(append([]string{"plan", source}, all...)...)
 	if want := fmt.Sprintf("Listing: %d folders in ", folders+1); !strings.Contains(out, want) {
 		u.Errorf("the plan does not show the rate of the listing: %q", want)
 	}
@@ -88,16 +90,39 @@ func (u user) migrates(source string, l *limit) {
 		u.Errorf("the storage refused too little: %s", l)
 	}
 	u.Log(l)
+	return notes
 }
 
-func TestGoogleCloudStorage(t *testing.T) {
+// TestMigrations runs all at the same time: they mostly wait.
+func TestMigrations(t *testing.T) {
 	program := build(t)
-	config := "[bucket]\ntype = google cloud storage\nanonymous = true\n"
-	forEachRclone(t, program, config, func(u user) {
-		l := newLimit(u.T, &bucket{name: "library", objects: library()})
-		server := httptest.NewServer(l)
-		defer server.Close()
-		u.environ = append(u.environ, "RCLONE_GCS_ENDPOINT="+server.URL+"/storage/v1/")
-		u.migrates("rclone:bucket:library", l)
+	t.Run("Google Cloud Storage", func(t *testing.T) {
+		t.Parallel()
+		forEachRclone(t, program, "[bucket]\ntype = google cloud storage\nanonymous = true\n", fromBucket)
 	})
+	t.Run("Google Drive", func(t *testing.T) {
+		t.Parallel()
+		forEachRclone(t, program, driveConfig, fromDrive)
+	})
+}
+
+func fromBucket(u user) {
+	l := newLimit(u.T, &bucket{name: "library", objects: library()})
+	server := httptest.NewServer(l)
+	defer server.Close()
+	u.environ = append(u.environ, "RCLONE_GCS_ENDPOINT="+server.URL+"/storage/v1/")
+	u.migrates("rclone:bucket:library", l)
+}
+
+// fromDrive also verifies the advice to create a client ID: the remote uses that of rclone.
+func fromDrive(u user) {
+	l := newLimit(u.T, &drive{library()})
+	p := newProxy(u.T, driveHost, l)
+	authority := filepath.Join(u.dir, "authority.pem")
+	must(u, os.WriteFile(authority, p.certificate, 0o600))
+	u.environ = append(u.environ, "HTTPS_PROXY="+p.url, "RCLONE_CA_CERT="+authority)
+	notes := u.migrates("rclone:drive:", l)
+	if strings.Count(notes, "https://rclone.org/drive/#making-your-own-client-id") != 1 {
+		u.Errorf("the plan does not advise once to use a client ID of one's own:\n%s", notes)
+	}
 }
