@@ -7,6 +7,9 @@ import "time"
 type Measured interface {
 	// LastListing returns the last complete listing; zero if there is none.
 	LastListing() Listing
+	// ListedFolders returns the number of folders that the latest listing has listed so far, and of
+	// those that it knows of.
+	ListedFolders() (listed, known int64)
 }
 
 // A Listing is a measurement of a complete listing.

@@ -54,6 +54,8 @@ type Progress struct {
 	items, bytes           atomic.Int64
 	totalItems, totalBytes atomic.Int64 // -1 means unknown
 
+	folders atomic.Pointer[func() (listed, known int64)] // nil if none are counted
+
 	mu    sync.Mutex // protects phase
 	phase *phase     // nil between phases
 }
@@ -85,6 +87,7 @@ func (p *Progress) JoinPhase(name string, items, bytes, totalItems, totalBytes i
 	p.endLocked()
 	p.items.Store(items)
 	p.bytes.Store(bytes)
+	p.folders.Store(nil)
 	p.SetTotal(totalItems, totalBytes)
 	if p.form == formNone && !p.events {
 		return
@@ -109,6 +112,10 @@ func (p *Progress) SetTotal(items, bytes int64) {
 	p.totalItems.Store(items)
 	p.totalBytes.Store(bytes)
 }
+
+// CountFolders shows in the current phase how many folders are listed of those that are known, and the
+// time that the rest of them takes at least.
+func (p *Progress) CountFolders(count func() (listed, known int64)) { p.folders.Store(&count) }
 
 // Add adds finished items and bytes. Negative numbers subtract, such as the bytes of an upload
 // that starts again.
@@ -198,6 +205,8 @@ type status struct {
 	now                    sample
 	totalItems, totalBytes int64 // -1: unknown
 	itemRate, byteRate     float64
+	folders, knownFolders  int64 // both 0 if they are not counted
+	folderRate             float64
 	ended                  bool
 }
 
@@ -220,12 +229,19 @@ func (p *Progress) status(ph *phase) status {
 		s.totalBytes = max(s.totalBytes, s.now.bytes)
 	}
 	s.itemRate, s.byteRate = ph.window.rates(s.now)
+	if count := p.folders.Load(); count != nil {
+		s.folders, s.knownFolders = (*count)()
+		s.folderRate, _ = ratesBetween(sample{at: ph.start.at}, sample{at: s.now.at, items: s.folders})
+	}
 	return s
 }
 
 // left returns the time until the end of the phase: "ETA 9s", or "" while it is unknown.
 func (s status) left() string {
 	d, known := s.eta()
+	if rest, counted := eta(s.folders, s.knownFolders, s.folderRate); !known && counted && rest > 0 {
+		return "at least " + Duration(rest)
+	}
 	switch {
 	case !known:
 		return ""
@@ -259,6 +275,9 @@ func (s status) text(of, end string) string {
 		text += objects(s.now.items)
 	default:
 		text += objects(s.now.items) + " so far"
+	}
+	if s.knownFolders > 0 && !s.ended {
+		text += ", " + Count(s.folders) + of + Counted(s.knownFolders, "folder")
 	}
 	switch {
 	case s.totalBytes > 0:

@@ -229,6 +229,7 @@ func (s *Source) loadAs(ctx context.Context, f *folder, whole bool, skip func(pr
 	var sorter keyindex.Sorter
 	defer func() { err = errors.Join(err, sorter.Discard()) }()
 	f.isWhole, f.dirs, f.bytes = whole, nil, 0
+	below := int64(0) // folders that are listed with this one
 	begun := time.Now().Add(-time.Second)
 	err = s.entries(in, func(e entry) error {
 		key, ok := s.keyOf(&e, f)
@@ -237,6 +238,9 @@ func (s *Source) loadAs(ctx context.Context, f *folder, whole bool, skip func(pr
 		}
 		if s.abilities.unsure && e.time.After(begun) {
 			e.time = time.Time{} // some storages return the current time for every object
+		}
+		if e.isDir && whole {
+			below++
 		}
 		if e.isDir && !whole && !e.mangled && isName(f.prefix+key) && !skip(f.prefix+key) {
 			f.dirs = append(f.dirs, key)
@@ -249,6 +253,8 @@ func (s *Source) loadAs(ctx context.Context, f *folder, whole bool, skip func(pr
 		return err
 	}
 	f.dirs = unique(f.dirs)
+	s.known.Add(int64(len(f.dirs)) + below)
+	s.listed.Add(1 + below)
 	f.index, err = sorter.Index()
 	return err
 }

@@ -31,6 +31,8 @@ func (s *Source) list(ctx context.Context, after sources.Key, yield func(sources
 	}
 	root := &folder{known: make(chan struct{})}
 	begun := time.Now()
+	s.listed.Store(0)
+	s.known.Store(1)
 	w.start(root)
 	if err := w.visit(root); err != nil {
 		return err
@@ -40,6 +42,9 @@ func (s *Source) list(ctx context.Context, after sources.Key, yield func(sources
 	}
 	return nil
 }
+
+// ListedFolders implements sources.Measured.
+func (s *Source) ListedFolders() (listed, known int64) { return s.listed.Load(), s.known.Load() }
 
 // LastListing implements sources.Measured.
 func (s *Source) LastListing() sources.Listing {

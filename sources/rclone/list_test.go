@@ -302,5 +302,8 @@ func TestLastListing(t *testing.T) {
 		if _, err := list(t.Context(), s, ""); err != nil || s.LastListing().Folders != 5 {
 			t.Errorf("%d folders, %v", s.LastListing().Folders, err)
 		}
+		if listed, known := s.ListedFolders(); listed != 5 || known != 5 {
+			t.Errorf("listed %d of %d folders", listed, known)
+		}
 	}
 }

@@ -49,6 +49,8 @@ type Source struct {
 	options   Options
 	wholeTime time.Duration // see wholeTime
 	last      atomic.Pointer[sources.Listing]
+
+	listed, known atomic.Int64 // folders of the latest listing
 }
 
 // New returns the source of REMOTE:path. It asks the server what the storage can do.

@@ -10,6 +10,7 @@ import (
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -24,6 +25,7 @@ type watch struct {
 	Further            int64 // differences that are extra assets
 	found              []string
 
+	Source sources.Source               // that is listed; may be nil
 	before struct{ items, bytes int64 } // see Resume
 }
 
@@ -37,6 +39,9 @@ func (w *watch) Phase(p migrate.Phase, items, bytes int64) {
 		return
 	}
 	w.out.Progress().StartPhase(string(p), items, bytes)
+	if s, ok := w.Source.(sources.Measured); ok && p == migrate.PhaseScan {
+		w.out.Progress().CountFolders(s.ListedFolders)
+	}
 }
 
 // Resume sets what earlier invocations of the run have finished.

@@ -310,7 +310,9 @@ func showDecision(f *command.Factory, l event.Plan) {
 
 // newPlanner returns the planner of a run; confirmTimeout is as for confirmTimeouts.
 func newPlanner(f *command.Factory, s *endpoints, confirmTimeout time.Duration, retryExhausted bool) *plan.Planner {
-	p := plan.New(s.deps(f, f.Watch()), s.rules)
+	watch := f.Watch()
+	watch.Source = s.source
+	p := plan.New(s.deps(f, watch), s.rules)
 	p.RetryExhausted, p.Concurrency, p.FormerAlive = retryExhausted, f.Settings.Concurrency, s.store.FormerAlive()
 	p.SourceLocation, p.Metadata, p.Approval = s.url, s.tableSum, s.approved.engine()
 	_, p.ResponseTimeout = confirmTimeouts(confirmTimeout, s.dest.Profile.ListingDelay)
