@@ -3,6 +3,7 @@ package rclone
 import (
 	"os"
 	"testing"
+	"time"
 )
 
 func TestClientAdvice(t *testing.T) {
@@ -37,4 +38,27 @@ func TestClientAdvice(t *testing.T) {
 			t.Errorf("%s, again: %q, %v", name, page, err)
 		}
 	}
+}
+
+// TestSlow verifies that a request without a response is reported.
+func TestSlow(t *testing.T) {
+	s := start(t, versions[0], environment(t))
+	reported := make(chan struct{}, 1)
+	s.slow, s.options.Slow = time.Nanosecond, func() {
+		select {
+		case reported <- struct{}{}:
+		default: // once is enough
+		}
+	}
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		if _, err := s.Remotes(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-reported:
+			return
+		default:
+		}
+	}
+	t.Error("no request was slow")
 }

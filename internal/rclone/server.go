@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"assetferry/internal/redact"
 	"assetferry/internal/retry"
@@ -20,6 +21,10 @@ import (
 // maxRestarts is how often rclone is started again after a crash.
 const maxRestarts = 3
 
+// SlowAfter is the time after which a request without a response is slow. rclone itself repeats refused
+// requests to a storage with pauses, and does not report that.
+const SlowAfter = 30 * time.Second
+
 // Options are the options of a Server. The zero Options are usable, but without an environment
 // rclone finds no configuration.
 type Options struct {
@@ -27,13 +32,15 @@ type Options struct {
 	Redactor    *redact.Redactor // learns the secrets in Environ; nil means a new one
 	Connections int              // simultaneous requests
 	Throttled   func()           // called for each error of a storage that limits requests; may be nil
+	Slow        func()           // called for each request without a response for SlowAfter; may be nil
 }
 
 // A Server is an rclone that belongs to this process. Several goroutines may call its methods.
 type Server struct {
 	program Program
 	options Options
-	advised atomic.Bool // see ClientAdvice
+	slow    time.Duration // see SlowAfter
+	advised atomic.Bool   // see ClientAdvice
 
 	// access is held to use the fields below. It is a channel, so that waiting for a start can be cancelled.
 	access  chan struct{}
@@ -53,7 +60,7 @@ func Start(ctx context.Context, program Program, o Options) (*Server, error) {
 			o.Redactor.Key(value)
 		}
 	}
-	s := &Server{program: program, options: o, access: make(chan struct{}, 1)}
+	s := &Server{program: program, options: o, slow: SlowAfter, access: make(chan struct{}, 1)}
 	var err error
 	if s.process, err = startProcess(ctx, program, o); err != nil {
 		return nil, err
@@ -218,6 +225,9 @@ func (s *Server) request(ctx context.Context, method, path string, content io.Re
 	}
 	if header != nil {
 		req.Header = header.Clone()
+	}
+	if s.options.Slow != nil {
+		defer time.AfterFunc(s.slow, s.options.Slow).Stop()
 	}
 	return p.send(req)
 }

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -82,7 +83,11 @@ func (f *Factory) Rclone(ctx context.Context) (*rclone.Server, error) {
 	if ignored := rclone.IgnoredFilters(environ); len(ignored) > 0 {
 		f.Out.Log().Warn("filters of rclone are ignored: " + strings.Join(ignored, ", ") + "; use --include, --exclude and --min-age")
 	}
-	s, err := rclone.Start(ctx, program, rclone.Options{Environ: environ, Redactor: f.Redactor, Connections: migrate.Workers(f.Settings.Concurrency), Throttled: sync.OnceFunc(func() { f.noteThrottling(ctx) })})
+	s, err := rclone.Start(ctx, program, rclone.Options{
+		Environ: environ, Redactor: f.Redactor, Connections: migrate.Workers(f.Settings.Concurrency),
+		Throttled: f.noteOnce(ctx, "The storage limits requests. They are repeated with pauses."),
+		Slow:      f.noteOnce(ctx, fmt.Sprintf("rclone has not responded for %s. The storage is slow or limits requests, which rclone repeats with pauses.", ui.Duration(rclone.SlowAfter))),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -91,10 +96,12 @@ func (f *Factory) Rclone(ctx context.Context) (*rclone.Server, error) {
 	return s, nil
 }
 
-// noteThrottling reports why listings and reads wait.
-func (f *Factory) noteThrottling(ctx context.Context) {
-	f.Out.Notef("The storage limits requests. They are repeated with pauses.")
-	f.AdviseClient(ctx)
+// noteOnce returns a function that reports once why listings and reads wait.
+func (f *Factory) noteOnce(ctx context.Context, why string) func() {
+	return sync.OnceFunc(func() {
+		f.Out.Notef("%s", why)
+		f.AdviseClient(ctx)
+	})
 }
 
 // AdviseClient reports, once in a command, that the remote of the source uses the client ID that all

@@ -8,12 +8,16 @@
 package ratelimit
 
 import (
+	"flag"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "4") // all migrations at once, also on two processors: they mostly wait
+	goleak.VerifyTestMain(m)
+}
 
 func must(tb testing.TB, err error) {
 	tb.Helper()
