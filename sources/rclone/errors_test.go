@@ -10,7 +10,7 @@ import (
 
 // TestNextSteps verifies that errors of this package have a next step, also when they are classified.
 func TestNextSteps(t *testing.T) {
-	for _, err := range []error{errOpen, errForeign, changed("it has 2 bytes"), &sizeError{1, 2}} {
+	for _, err := range []error{errOpen, errForeign, changed("it has 2 bytes")} {
 		for _, err := range []error{err, ofObject(&remote.Failure{Err: err})} {
 			e, ok := errors.AsType[*sources.Error]((&Source{}).fail(t.Context(), "open", "a", err))
 			if !ok || e.Hint == "" || !errors.Is(e, err) {
