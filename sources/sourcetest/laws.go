@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"testing/iotest"
 	"time"
 	"unicode/utf8"
@@ -36,6 +37,7 @@ func laws() []law {
 		{"traits are stable", stableTraits},
 		{"reads to the listed size", readsAll},
 		{"describes as in its traits", describes},
+		{"version tags are as in its traits", tags},
 	}
 }
 
@@ -209,6 +211,19 @@ func describes(ctx context.Context, f Fixture) error {
 		return nil
 	}
 	return ofEach(ctx, f.Source, describesOne)
+}
+
+// tags checks that version tags have both parts if the traits say so.
+func tags(ctx context.Context, f Fixture) error {
+	if !f.Source.Traits().MetadataTags {
+		return nil
+	}
+	return ofEach(ctx, f.Source, func(_ context.Context, _ sources.Source, o sources.Object) error {
+		if of, _, ok := strings.Cut(o.VersionTag, " "); !ok || of == "" {
+			return fmt.Errorf("the version tag %q has not the version of the metadata, a space, and that of the content", o.VersionTag)
+		}
+		return nil
+	})
 }
 
 func describesOne(ctx context.Context, src sources.Source, o sources.Object) (err error) {

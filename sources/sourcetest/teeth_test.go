@@ -301,6 +301,9 @@ func breaches() []breach {
 		{"describes nothing", func(d *double) {
 			d.traits = func() sources.Traits { return sources.Traits{Precision: time.Second, Describes: true} }
 		}, []string{"describes as in its traits"}},
+		{"has version tags without the metadata", func(d *double) {
+			d.traits = func() sources.Traits { return sources.Traits{Precision: time.Second, MetadataTags: true} }
+		}, []string{"version tags are as in its traits"}},
 		{"ends early", func(d *double) {
 			d.open = func(ctx context.Context, o sources.Object, offset int64) (io.ReadCloser, error) {
 				r, err := d.Source.Open(ctx, o, offset)
