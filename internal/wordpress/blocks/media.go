@@ -76,8 +76,9 @@ func (c *converter) block(b *block) {
 			if removed > 0 {
 				c.fit(t)
 			}
-			if a := t.attribute("data-id"); a != nil && t.name == "img" {
-				c.remove(a.span)
+			if t.name == "img" && t.attribute("data-id") != nil {
+				c.removeAttribute(t, "data-id")
+				c.result.IDs++
 			}
 		}
 	}
@@ -125,6 +126,15 @@ func (c *converter) mediaURLs(b *block, attribute string) (urls []string) {
 	return urls
 }
 
+// removeAttribute removes an attribute and its repetitions, which browsers ignore only after the first.
+func (c *converter) removeAttribute(t tag, name string) {
+	for _, a := range t.attributes {
+		if a.name == name {
+			c.replace(a.span, "")
+		}
+	}
+}
+
 // removeClasses removes classes from a tag, and the attribute if no class is left.
 func (c *converter) removeClasses(t tag, which *regexp.Regexp) (removed bool) {
 	a := t.attribute("class")
@@ -145,7 +155,7 @@ func (c *converter) removeClasses(t tag, which *regexp.Regexp) (removed bool) {
 	case ids == 0:
 		return false
 	case len(kept) == 0:
-		c.replace(a.span, "")
+		c.removeAttribute(t, "class")
 	default:
 		c.replace(a.value, strings.Join(kept, " "))
 	}
