@@ -201,6 +201,7 @@ func (r *round) kills() []step {
 		return step{1 + r.dice.IntN(most), func() bool {
 			done := do()
 			if done {
+				r.Logf("kill of %s", victim)
 				r.endings = append(r.endings, "kill of "+victim)
 				r.count(func() { r.killed[victim]++ })
 			}
@@ -232,6 +233,7 @@ func (r *round) kills() []step {
 
 // restart starts the server of the storage.
 func (r *round) restart() bool {
+	r.Log("restart of the server")
 	if err := r.storage.start(); err != nil {
 		r.Error(err)
 	}

@@ -33,7 +33,7 @@ func (s *server) start() error {
 	}
 	cmd := s.command()
 	s.log.Reset()
-	cmd.Stdout, cmd.Stderr = &s.log, &s.log
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &s.log, &s.log, time.Second
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -64,50 +64,71 @@ func (s *server) kill() {
 	if s.cmd == nil {
 		return
 	}
-	pid := s.cmd.Process.Pid
-	_ = syscall.Kill(pid, syscall.SIGSTOP) // so that it starts no more of them
-	for _, below := range descendants(pid) {
-		_ = syscall.Kill(below, syscall.SIGKILL) // it may have ended
+	for _, pid := range stopped(s.cmd.Process.Pid) {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
 	}
-	_ = s.cmd.Process.Kill()
 	<-s.ended
 	s.cmd = nil
 }
 
-// children returns the process IDs of the children of a process.
-func children(pid int) (found []int) {
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
-	for _, name := range stats {
-		stat, err := os.ReadFile(name)
-		if err != nil {
-			continue // it has ended
-		}
-		_, rest, _ := bytes.Cut(stat, []byte(") "))
-		if fields := strings.Fields(string(rest)); len(fields) > 1 && fields[0] != "Z" && fields[1] == strconv.Itoa(pid) {
-			if child, err := strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil {
-				found = append(found, child)
-			}
+// stopped stops a process and then all that it has started, so that none of them starts another one. It
+// returns their process IDs.
+func stopped(pid int) []int {
+	_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); <-tick.C {
+		if state, _ := status(pid); !strings.Contains("RSD", state) {
+			break
 		}
 	}
-	return found
-}
-
-func descendants(pid int) (found []int) {
+	found := []int{pid}
 	for _, child := range children(pid) {
-		found = append(append(found, child), descendants(child)...)
+		found = append(found, stopped(child)...)
 	}
 	return found
 }
 
-// processesWith returns the process IDs of living processes with an entry in their environment.
-func processesWith(entry string) (found []int) {
-	files, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is valid
-	for _, name := range files {
-		environ, err := os.ReadFile(name)
-		if err != nil || !bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+entry+"\x00")) {
-			continue // it has ended, or belongs to another user
+// status returns the state of a process, such as "T" if it is stopped, and the process ID of its parent. A
+// process that has ended has the state "X".
+func status(pid int) (state string, parent int) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, found := bytes.Cut(stat, []byte(") "))
+	if err != nil || !found {
+		return "X", 0
+	}
+	if _, err := fmt.Sscan(string(rest), &state, &parent); err != nil {
+		return "X", 0
+	}
+	return state, parent
+}
+
+// children returns the process IDs of the living children of a process.
+func children(pid int) (found []int) {
+	for _, child := range processes() {
+		if state, parent := status(child); parent == pid && state != "Z" {
+			found = append(found, child)
 		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil {
+	}
+	return found
+}
+
+// processes returns the IDs of all processes.
+func processes() (found []int) {
+	files, _ := filepath.Glob("/proc/[0-9]*") // the pattern is valid
+	for _, name := range files {
+		if pid, err := strconv.Atoi(filepath.Base(name)); err == nil {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+// processesWith returns the IDs of living processes with an entry in their environment.
+func processesWith(entry string) (found []int) {
+	for _, pid := range processes() {
+		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		if err == nil && bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+entry+"\x00")) { // else it has ended, or belongs to another user
 			found = append(found, pid)
 		}
 	}
