@@ -20,9 +20,11 @@ import (
 func notRun(block string) (why string, ok bool) {
 	why, ok = map[string]string{
 		"go test ./...": "it runs this very test; .ci/run has it as a step",
-		"go test ./internal/test/engine -run Sweep -sweep=all -timeout 60m\ngo test ./internal/cli -run Torture -torture 500 -seed 1 -timeout 60m -v":                                                                                           "it takes long; the same tests run in their short form",
-		"cd internal/test/s3server && ASSETFERRY_S3SERVER_OBJECTS=10000 go test -run Kill -v .":                                                                                                                                                 "it takes long; .ci/run runs the tests of that module",
-		"go test -tags rclone ./internal/test/rclone\nASSETFERRY_TEST_LISTED=100000 go test -tags rclone -run ListingSpeed -v ./internal/test/rclone\nASSETFERRY_TEST_KILLS=200 go test -tags rclone -run KilledRuns -v ./internal/test/rclone": "it needs other programs and takes long; .ci/run runs the tests of that package, with fewer files and kills",
+		"go test ./internal/test/engine -run Sweep -sweep=all -timeout 60m\ngo test ./internal/cli -run Torture -torture 500 -seed 1 -timeout 60m -v":                                                                                               "it takes long; the same tests run in their short form",
+		"cd internal/test/s3server && ASSETFERRY_S3SERVER_OBJECTS=10000 go test -run Kill -v .":                                                                                                                                                     "it takes long; .ci/run runs the tests of that module",
+		"go test -tags rclone ./internal/test/rclone/...\nASSETFERRY_TEST_LISTED=100000 go test -tags rclone -run ListingSpeed -v ./internal/test/rclone\nASSETFERRY_TEST_RETRY_AFTER=120 go test -tags rclone -v ./internal/test/rclone/ratelimit": "it needs other programs and takes long; .ci/run runs the tests of these packages, with fewer files and shorter waits",
+		"ASSETFERRY_TEST_KILLS=200 go test -tags rclone -run KilledRuns -v ./internal/test/rclone":                                                                                                                                                  "it needs other programs and takes long; .ci/run runs it with fewer kills",
+		"go test -tags wordpress ./internal/test/wordpress/...":                                                                                                                                                                                     "it needs other programs; .ci/run runs the tests of these packages",
 		"go run ./internal/test/bench":                       "it takes over an hour; the test of that package runs all of it with few objects",
 		"go test ./internal/cli -run TestPictures -pictures": "it changes the repository; TestPictures without the flag does the rest",
 	}[strings.TrimSpace(block)]
