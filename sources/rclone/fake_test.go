@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -29,6 +31,7 @@ type fake struct {
 	refuses  func(command, path string) error
 	alters   func(path string, answer *http.Response)
 	listing  func(path string, answer []byte) io.Reader // replaces a response to operations/list
+	copies   func() []byte                              // replaces the content in operations/copyfile
 
 	mu      sync.Mutex
 	files   map[string]file
@@ -90,6 +93,10 @@ type parameters struct {
 	FS     string      `json:"fs"`
 	Remote string      `json:"remote"`
 	Opt    listOptions `json:"opt"`
+
+	SrcRemote string `json:"srcRemote"`
+	DstFs     string `json:"dstFs"`
+	DstRemote string `json:"dstRemote"`
 }
 
 func (f *fake) Call(ctx context.Context, command string, in any) (io.ReadCloser, error) {
@@ -113,6 +120,12 @@ func (f *fake) Call(ctx context.Context, command string, in any) (io.ReadCloser,
 		return f.stat(p), nil
 	case "operations/list":
 		return f.list(p)
+	case "operations/copyfile":
+		content := f.files[p.SrcRemote].content
+		if f.copies != nil {
+			content = f.copies()
+		}
+		return io.NopCloser(strings.NewReader("{}")), os.WriteFile(filepath.Join(p.DstFs, p.DstRemote), content, 0o600)
 	}
 	return nil, fmt.Errorf("no command %s", command)
 }

@@ -29,6 +29,9 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 	if r.isWhole {
 		r.sum, r.want = s.sum(r.object.VersionTag)
 	}
+	if r.size > r.object.Size {
+		return r.openLonger(offset)
+	}
 	var err error
 	r.Reader, err = remote.Open(ctx, remote.Content{Size: o.Size, Connect: r.connect, TooLong: r.tooLong, Fail: r.fail}, offset)
 	if err != nil {
@@ -50,6 +53,8 @@ type reader struct {
 	want    string
 	read    int64 // bytes
 	end     error // the result of the comparison at the end, once it was made
+
+	doubtful bool // it may be longer; see noteCut
 }
 
 // Read implements io.Reader. At the end it checks that the content is the listed version.
@@ -85,6 +90,11 @@ func (r *reader) check() error {
 		}
 		return io.EOF
 	}
+	if r.doubtful {
+		if err := r.checkLength(); err != nil {
+			return r.fail(err)
+		}
+	}
 	if r.object.Size <= quickSize && time.Since(r.opened) < quickTime {
 		return io.EOF
 	}
@@ -107,6 +117,7 @@ func (r *reader) connect(next int64) (body *remote.Body, err error) {
 	if r.isResized() {
 		return nil, r.resized(r.read)
 	}
+	r.noteCut(next)
 	from := min(next, max(r.size-1, 0))
 	err = patiently(r.ctx, func(context.Context) error {
 		body, err = r.request(from)
@@ -219,6 +230,11 @@ func (r *reader) refused(err error) error {
 
 // fail converts the errors of Read.
 func (r *reader) fail(err error) error {
+	if r.mayBeLonger(err) {
+		if length := r.checkLength(); isSizeError(length) {
+			err = length
+		}
+	}
 	if _, tooOften := errors.AsType[*retry.CutError](err); tooOften {
 		err = &remote.Failure{Err: err, Kind: retry.Transient}
 	}

@@ -27,10 +27,15 @@ func (r *reader) resized(size int64) error {
 	return &remote.Failure{Err: &sources.SizeError{Listed: r.object.Size, Object: r.object.Resized(size)}, Kind: retry.Permanent}
 }
 
+func isSizeError(err error) bool {
+	_, is := errors.AsType[*sources.SizeError](err)
+	return is
+}
+
 // endsEarly reports whether the error of a read may mean that the content without a checksum is shorter
 // than its size.
 func (r *reader) endsEarly(err error) bool {
-	if r.sum != nil || !r.isWhole || r.read == 0 || r.read >= r.size || r.ctx.Err() != nil || errors.Is(err, sources.ErrChanged) {
+	if r.sum != nil || !r.isWhole || r.read == 0 || r.read >= r.size || r.ctx.Err() != nil || errors.Is(err, sources.ErrChanged) || isSizeError(err) {
 		return false
 	}
 	class, _ := retry.Classify(err)

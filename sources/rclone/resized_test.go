@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -65,6 +66,77 @@ func TestShorterContent(t *testing.T) {
 				t.Errorf("after a change: %v", err)
 			}
 		})
+	}
+}
+
+// truncate makes a fake list its only object with a smaller size than it has, and send no more bytes, as
+// rclone does: the last part is missing, until it is requested.
+func truncate(f *fake, size int) {
+	stored := f.files["a"]
+	announce(f, size)
+	f.alters = func(_ string, a *http.Response) {
+		from := 0
+		if a.StatusCode == http.StatusPartialContent {
+			from = len(stored.content) - int(a.ContentLength)
+			a.Header.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, size-1, size))
+		}
+		a.ContentLength = int64(size - from)
+		if from > 0 {
+			a.Body = io.NopCloser(io.LimitReader(a.Body, a.ContentLength))
+		} else {
+			a.Body = io.NopCloser(io.MultiReader(io.LimitReader(a.Body, 3), &broken{}))
+		}
+	}
+}
+
+// TestLongerContent verifies that content which is longer than listed is never cut off: it is read from
+// a download.
+func TestLongerContent(t *testing.T) {
+	for _, features := range []string{wholeFeatures, plainFeatures} {
+		t.Setenv("TMPDIR", t.TempDir())
+		f := newFake(features)
+		f.put("a", []byte("long content"))
+		truncate(f, 5)
+		s := f.source(t, Options{})
+		o := one(t, s)
+		_, err := read(t, s, o, 0)
+		wrong, is := errors.AsType[*sources.SizeError](err)
+		if !is || wrong.Listed != 5 || wrong.Object.Size != 12 {
+			t.Fatalf("%d bytes are listed; error is %v", o.Size, err)
+		}
+		for offset, want := range map[int64]string{0: "long content", 5: "content", 12: ""} {
+			if got, err := read(t, s, wrong.Object, offset); err != nil || got != want {
+				t.Errorf("from %d: %q, %v", offset, got, err)
+			}
+		}
+		n := 0
+		f.copies = func() []byte { n++; return []byte("content" + fmt.Sprint(n)) }
+		if _, err := read(t, s, wrong.Object, 0); !errors.Is(err, sources.ErrChanged) {
+			t.Errorf("another length: %v", err)
+		}
+		if got, err := read(t, s, o, 0); !errors.Is(err, sources.ErrChanged) {
+			t.Errorf("two downloads differ: %q, %v", got, err)
+		}
+		if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
+			t.Errorf("left: %v, %v", left, err)
+		}
+	}
+}
+
+// TestInterruptedAtTheEnd verifies that content without a checksum is downloaded again if it was
+// interrupted at its end, and passes if its size is right.
+func TestInterruptedAtTheEnd(t *testing.T) {
+	f := newFake(plainFeatures)
+	f.put("a", []byte("right"))
+	truncate(f, 5)
+	s := f.source(t, Options{})
+	o := one(t, s)
+	f.asked("")
+	if got, err := read(t, s, o, 0); err != nil || got != "right" {
+		t.Errorf("read %q, %v", got, err)
+	}
+	if asked := f.asked("operations/copyfile"); len(asked) != 1 {
+		t.Errorf("%d downloads", len(asked))
 	}
 }
 

@@ -3,6 +3,7 @@
 package rclone
 
 import (
+	"crypto/md5" // of WebDAV
 	"crypto/sha1"
 	"errors"
 	"fmt"
@@ -37,8 +38,8 @@ func (s wrongSize) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		fmt.Fprintf(w, `<?xml version="1.0"?><d:multistatus xmlns:d="DAV:" xmlns:oc="http://owncloud.org/ns">%s<d:response><d:href>/photo.heic</d:href><d:propstat><d:prop>
 			<d:resourcetype/><d:getcontentlength>%d</d:getcontentlength><d:getlastmodified>Thu, 02 Jan 2025 03:04:05 GMT</d:getlastmodified>
-			<oc:checksums><oc:checksum>SHA1:%x</oc:checksum></oc:checksums></d:prop><d:status>HTTP/1.1 200 OK</d:status></d:propstat></d:response></d:multistatus>`,
-			folder, s.listed, sha1.Sum([]byte(s.content)))
+			<oc:checksums><oc:checksum>SHA1:%x MD5:%x</oc:checksum></oc:checksums></d:prop><d:status>HTTP/1.1 200 OK</d:status></d:propstat></d:response></d:multistatus>`,
+			folder, s.listed, sha1.Sum([]byte(s.content)), md5.Sum([]byte(s.content)))
 	case http.MethodGet:
 		http.ServeContent(w, r, "photo.heic", time.Date(2025, 1, 2, 3, 4, 5, 0, time.UTC), strings.NewReader(s.content))
 	default:
@@ -47,11 +48,11 @@ func (s wrongSize) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // TestWrongSizes reads content that is shorter than its storage lists, as OneDrive does for photos with a
-// film: with checksums, and without.
+// film, or longer: with checksums, and without.
 func TestWrongSizes(t *testing.T) {
 	forEach(t, func(t *testing.T, p rclone.Program, _ []string) {
 		for _, vendor := range []string{"owncloud", "other"} {
-			for _, has := range []int{3, 100_000, 2_000_000} {
+			for _, has := range []int{3, 100_000, 2_000_000, 3_000_001, 3_000_000 + 1<<16, 7_000_000} {
 				readWrongSize(t, p, vendor, wrongSize{strings.Repeat("x", has), 3_000_000})
 			}
 		}
@@ -91,29 +92,43 @@ func readAll(t *testing.T, s sources.Source, o sources.Object) (string, error) {
 	return string(content), err
 }
 
-// TestWrongSizesAreMigrated migrates such a photo with the built program: its asset has the size of the
-// content, and the next runs leave it alone.
+// TestWrongSizesAreMigrated migrates such files with the built program: their assets have the size of the
+// content, and the next runs leave them alone.
 func TestWrongSizesAreMigrated(t *testing.T) {
-	server := httptest.NewServer(wrongSize{strings.Repeat("x", 100_000), 300_000})
-	defer server.Close()
 	dir := newFolder(t)
 	program := filepath.Join(dir, "assetferry")
 	provide(t, "go", "build", "-o", program, "assetferry/cmd/assetferry")
 	for _, p := range programs(t) {
-		a := newAccount(t, program, filepath.Join(dir, "rclone"))
-		provide(t, "cp", p.Path, a.rclone)
-		must(t, os.WriteFile(a.path("config/rclone.conf"), []byte("[dav]\ntype = webdav\nvendor = owncloud\nurl = "+server.URL+"\n"), 0o600))
-		for _, step := range []struct{ args, want string }{
-			{"migrate rclone:dav: --unsupported create --fallback-category Files", "1 uploaded"},
-			{"verify --content", "no differences"},
-			{"report", "The storage lists another size than that of the content"},
-			{"migrate rclone:dav: --unsupported create --fallback-category Files --json", `"unchanged":1`},
-			{"sync rclone:dav: --unsupported create --fallback-category Files --json", `"unchanged":1`},
-		} {
-			out, code := a.run(a.assetferry, append(strings.Fields(step.args), "--to", "sandbox")...)
-			if text := strings.Join(strings.Fields(out), " "); code != 0 || !strings.Contains(text, step.want) {
-				t.Errorf("%s: exit code %d, want %q:\n%s", step.args, code, step.want, out)
+		installed := filepath.Join(newFolder(t), "rclone")
+		provide(t, "cp", p.Path, installed)
+		for _, vendor := range []string{"owncloud", "other"} {
+			for _, has := range []int{100_000, 500_000} {
+				server := httptest.NewServer(wrongSize{strings.Repeat("x", has), 300_000})
+				a := newAccount(t, program, installed)
+				must(t, os.WriteFile(a.path("config/rclone.conf"), []byte("[dav]\ntype = webdav\nvendor = "+vendor+"\nurl = "+server.URL+"\n"), 0o600))
+				migrateWrongSize(a, has)
+				server.Close()
+				if left, err := os.ReadDir(a.path("tmp")); err != nil || len(left) > 0 {
+					t.Errorf("left: %v, %v", left, err)
+				}
 			}
+		}
+	}
+}
+
+func migrateWrongSize(a account, has int) {
+	a.Helper()
+	for _, step := range []struct{ args, want string }{
+		{"migrate rclone:dav: --unsupported create --fallback-category Files", "1 uploaded"},
+		{"verify --content", "no differences"},
+		{"report", "The storage lists another size than that of the content"},
+		{"report --format json", fmt.Sprintf("300000 bytes instead of %d", has)},
+		{"migrate rclone:dav: --unsupported create --fallback-category Files --json", `"unchanged":1`},
+		{"sync rclone:dav: --unsupported create --fallback-category Files --json", `"unchanged":1`},
+	} {
+		out, code := a.run(a.assetferry, append(strings.Fields(step.args), "--to", "sandbox")...)
+		if text := strings.Join(strings.Fields(out), " "); code != 0 || !strings.Contains(text, step.want) {
+			a.Errorf("%s: exit code %d, want %q:\n%s", step.args, code, step.want, out)
 		}
 	}
 }
