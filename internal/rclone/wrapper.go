@@ -11,7 +11,7 @@ import (
 )
 
 // A wrapperError means that the program is not rclone itself: it has started rclone as another process.
-// The system ends only the former together with this process, so rclone would keep running.
+// The system ends only the former together with this process, so rclone could outlive both.
 type wrapperError struct{ started, rclone int }
 
 func (e *wrapperError) Error() string {

@@ -138,7 +138,7 @@ const lastPart = 256 << 10
 
 // noteCut notes an interruption after which content without a checksum may be incomplete.
 func (r *reader) noteCut(next int64) {
-	r.doubtful = r.doubtful || r.isWhole && r.sum == nil && next > 0 && r.size == r.object.Size && r.size-next <= lastPart
+	r.cutAtEnd = r.cutAtEnd || r.isWhole && r.sum == nil && next > 0 && r.size == r.object.Size && r.size-next <= lastPart
 }
 
 // checkLength returns an error if content is longer than listed. Without a checksum it must be the same

@@ -54,7 +54,7 @@ type reader struct {
 	read    int64 // bytes
 	end     error // the result of the comparison at the end, once it was made
 
-	doubtful bool // it may be longer; see noteCut
+	cutAtEnd bool // it may be longer than listed; see noteCut
 }
 
 // Read implements io.Reader. At the end it checks that the content is the listed version.
@@ -90,7 +90,7 @@ func (r *reader) check() error {
 		}
 		return io.EOF
 	}
-	if r.doubtful {
+	if r.cutAtEnd {
 		if err := r.checkLength(); err != nil {
 			return r.fail(err)
 		}

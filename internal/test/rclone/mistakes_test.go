@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// nobody is the ordinary account of these tests if they run as root, who may write everywhere.
-const nobody = 65534
+// ordinary is the account of these tests if they run as root, who may write everywhere.
+const ordinary = 65534
 
 // An account is an ordinary account with a folder of its own, and programs that it can run.
 type account struct {
@@ -61,7 +61,7 @@ func (a account) owns() {
 	must(a, os.Chmod(a.dir, 0o700))
 	if os.Geteuid() == 0 {
 		must(a, filepath.WalkDir(a.dir, func(path string, _ fs.DirEntry, err error) error {
-			return errors.Join(err, os.Lchown(path, nobody, nobody))
+			return errors.Join(err, os.Lchown(path, ordinary, ordinary))
 		}))
 	}
 }
@@ -74,7 +74,7 @@ func (a account) run(program string, args ...string) (output string, code int) {
 	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + a.dir, "XDG_STATE_HOME=" + a.dir, "XDG_DATA_HOME=" + a.dir, "TMPDIR=" + a.path("tmp"),
 		"RCLONE_CONFIG=" + a.path("config/rclone.conf"), "ASSETFERRY_RCLONE=" + a.rclone}
 	if os.Geteuid() == 0 {
-		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinary, Gid: ordinary}}
 	}
 	out, err := c.CombinedOutput()
 	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {

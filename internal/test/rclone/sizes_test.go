@@ -93,7 +93,7 @@ func readAll(t *testing.T, s sources.Source, o sources.Object) (string, error) {
 }
 
 // TestWrongSizesAreMigrated migrates such files with the built program: their assets have the size of the
-// content, and the next runs leave them alone.
+// content, and the next runs change nothing.
 func TestWrongSizesAreMigrated(t *testing.T) {
 	dir := newFolder(t)
 	program := filepath.Join(dir, "assetferry")
