@@ -60,7 +60,7 @@ func certificate(t *testing.T, host string) (*ecdsa.PrivateKey, []byte) {
 	return key, der
 }
 
-// tunnel connects the client of a request with an address until either closes the connection.
+// tunnel connects the client of a request with a service here until either closes the connection.
 func tunnel(t *testing.T, w http.ResponseWriter, addr string) {
 	service, err := net.Dial("tcp", addr)
 	if err != nil {
