@@ -37,7 +37,7 @@ func DefaultRetryPauses() []time.Duration {
 
 // An Applier carries out plans.
 type Applier struct {
-	collect.Collector
+	*collect.Collector
 	Write           migrate.Writer
 	Concurrency     int
 	ConfirmTimeout  time.Duration   // see DefaultConfirmTimeout

@@ -11,7 +11,7 @@ import (
 // joinMethod makes objects share assets. It sends no requests: the state database knows whether the
 // owners were uploaded.
 type joinMethod struct {
-	collect.Collector
+	*collect.Collector
 	run state.Run
 }
 

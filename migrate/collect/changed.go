@@ -18,7 +18,7 @@ import (
 
 // ConditionOf reports whether the content of an asset changed, if the asset was changed after its
 // receipt.
-func (d Collector) ConditionOf(ctx context.Context, r state.Receipt, a assets.Asset) (migrate.Condition, error) {
+func (d *Collector) ConditionOf(ctx context.Context, r state.Receipt, a assets.Asset) (migrate.Condition, error) {
 	revisions, err := d.Dest.Revisions(ctx, a.ID)
 	if errors.Is(err, fs.ErrNotExist) || migrate.HasClass(err, retry.Permanent) {
 		return migrate.ConditionUnchanged, nil // an older service keeps none, and has no way to change a content

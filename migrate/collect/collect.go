@@ -13,4 +13,4 @@ type Collector struct {
 }
 
 // New returns a Collector with the dependencies of the engine.
-func New(d migrate.Deps) Collector { return Collector{Deps: d.WithDefaults()} }
+func New(d migrate.Deps) *Collector { return &Collector{Deps: d.WithDefaults()} }

@@ -20,7 +20,7 @@ type LastDescription struct {
 }
 
 // LastDescription reads the metadata of the last update of an asset. It is empty if there was none.
-func (d Collector) LastDescription(ctx context.Context, run state.Run, key sources.Key) (last LastDescription, err error) {
+func (d *Collector) LastDescription(ctx context.Context, run state.Run, key sources.Key) (last LastDescription, err error) {
 	kept, err := d.State.DescribedAs(ctx, run.Pair.ID, key)
 	if err == nil {
 		last.Text = kept.Metadata
@@ -58,7 +58,7 @@ func MetadataOf(a assets.Asset) metadata.Metadata {
 // LastMetadata returns the metadata that the source had when the asset was last updated. It is not
 // read if the asset has no metadata, as in most libraries; removals by users show in the
 // modification time.
-func (d Collector) LastMetadata(ctx context.Context, pair state.Pair, r state.Receipt, asset assets.Asset) (m metadata.Metadata, err error) {
+func (d *Collector) LastMetadata(ctx context.Context, pair state.Pair, r state.Receipt, asset assets.Asset) (m metadata.Metadata, err error) {
 	if asset.Metadata.Description == "" && len(asset.Tags)+len(asset.Metadata.CustomAttributes) == 0 {
 		return m, nil
 	}
@@ -72,7 +72,7 @@ func (d Collector) LastMetadata(ctx context.Context, pair state.Pair, r state.Re
 // HasForeignMetadata reports whether an asset has other metadata than we wrote. Tags do not count,
 // because tags that the source removes stay at the asset. Adopted assets do not count either,
 // because it is unknown who wrote their metadata.
-func (d Collector) HasForeignMetadata(ctx context.Context, pair state.Pair, r state.Receipt, asset assets.Asset) (bool, error) {
+func (d *Collector) HasForeignMetadata(ctx context.Context, pair state.Pair, r state.Receipt, asset assets.Asset) (bool, error) {
 	if r.Adopted {
 		return false, nil
 	}

@@ -38,7 +38,7 @@ func (e *SidecarError) Remedy() string {
 
 // ExplainMapping shows the result of the mapping rules for an object, with reasons. It reads only
 // the source, and there only the object and its sidecars.
-func (d Collector) ExplainMapping(ctx context.Context, key sources.Key) (mapping.Explanation, error) {
+func (d *Collector) ExplainMapping(ctx context.Context, key sources.Key) (mapping.Explanation, error) {
 	d = New(d.Deps)
 	o, beside, err := d.find(ctx, key)
 	if err != nil {
@@ -67,7 +67,7 @@ func (d Collector) ExplainMapping(ctx context.Context, key sources.Key) (mapping
 }
 
 // find lists an object and its sidecars, that first which overrules the others.
-func (d Collector) find(ctx context.Context, key sources.Key) (o sources.Object, beside []sources.Object, err error) {
+func (d *Collector) find(ctx context.Context, key sources.Key) (o sources.Object, beside []sources.Object, err error) {
 	var keys []string
 	var owner metadata.Owner
 	if d.FollowsSidecars() {
@@ -136,7 +136,7 @@ func justBefore(begin string) sources.Key {
 }
 
 // readBeside returns the metadata in sidecars.
-func (d Collector) readBeside(ctx context.Context, sidecars []sources.Object) (fields metadata.Fields, remark string, err error) {
+func (d *Collector) readBeside(ctx context.Context, sidecars []sources.Object) (fields metadata.Fields, remark string, err error) {
 	for _, o := range sidecars {
 		says, err := d.ReadSidecar(ctx, state.Sidecar{Object: o})
 		wrong, err := notReadRemark(string(o.Key), err)

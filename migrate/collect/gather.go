@@ -28,7 +28,7 @@ func (e *describerError) Class() retry.Class { return retry.Fatal }
 // TableFields returns the metadata of an object in the table of the user. found is the metadata
 // from other sources. The checksum is nil if only the state database may have it. Its errors are
 // fatal.
-func (d Collector) TableFields(ctx context.Context, run state.Run, key sources.Key, checksum []byte, found metadata.Found) (metadata.Fields, error) {
+func (d *Collector) TableFields(ctx context.Context, run state.Run, key sources.Key, checksum []byte, found metadata.Found) (metadata.Fields, error) {
 	if d.Describer == nil || !d.UsesSource(metadata.FromTable) {
 		return nil, nil
 	}
@@ -47,7 +47,7 @@ func (d Collector) TableFields(ctx context.Context, run state.Run, key sources.K
 }
 
 // UsesSource reports whether the mapping uses a metadata source.
-func (d Collector) UsesSource(from metadata.Source) bool {
+func (d *Collector) UsesSource(from metadata.Source) bool {
 	return slices.Contains(d.Mapping.Sources(), from)
 }
 
@@ -55,7 +55,7 @@ func (d Collector) UsesSource(from metadata.Source) bool {
 var embedded = [...]metadata.Source{metadata.FromXMP, metadata.FromIPTC, metadata.FromEXIF}
 
 // UsesContent reports whether the mapping uses metadata that is embedded in the content.
-func (d Collector) UsesContent() bool { return slices.ContainsFunc(embedded[:], d.UsesSource) }
+func (d *Collector) UsesContent() bool { return slices.ContainsFunc(embedded[:], d.UsesSource) }
 
 // Findings are the metadata that was found for an object, and the metadata for its asset.
 type Findings struct {
@@ -80,7 +80,7 @@ func (g *Findings) Add(found metadata.Found, remarks []string) {
 
 // Examine returns the metadata of an object from the source and from its content, without an
 // upload.
-func (d Collector) Examine(ctx context.Context, o sources.Object) (g Findings, err error) {
+func (d *Collector) Examine(ctx context.Context, o sources.Object) (g Findings, err error) {
 	if g, err = d.AddFromSource(ctx, o, g); err != nil || !d.UsesContent() {
 		return g, err
 	}
@@ -89,7 +89,7 @@ func (d Collector) Examine(ctx context.Context, o sources.Object) (g Findings, e
 
 // AddEmbedded adds the embedded metadata of an object. It reads only the necessary part of the
 // content. It adds nothing if the object has changed.
-func (d Collector) AddEmbedded(ctx context.Context, o sources.Object, g Findings) (Findings, error) {
+func (d *Collector) AddEmbedded(ctx context.Context, o sources.Object, g Findings) (Findings, error) {
 	blocks := metadata.NewBlocks(func(offset int64) (io.ReadCloser, error) { return d.Source.Open(ctx, o, offset) }, o.Size)
 	found, remarks, err := metadata.Embedded(blocks, o.Size)
 	switch {
@@ -114,7 +114,7 @@ func IsChangedOrDeleted(err error) bool {
 }
 
 // AddFromSource adds the metadata that the source stores with an object.
-func (d Collector) AddFromSource(ctx context.Context, o sources.Object, g Findings) (Findings, error) {
+func (d *Collector) AddFromSource(ctx context.Context, o sources.Object, g Findings) (Findings, error) {
 	kept, err := d.keptAtSource(ctx, o)
 	switch {
 	case IsUnreadableForGood(err):
@@ -130,7 +130,7 @@ func (d Collector) AddFromSource(ctx context.Context, o sources.Object, g Findin
 // HasChangedAtSource reports whether the metadata that the source stores with an object differs from
 // that of the last update of its asset, when its key may have been another one. It returns true if
 // the object cannot be read now: the update reads it again, and its error concerns the item.
-func (d Collector) HasChangedAtSource(ctx context.Context, run state.Run, o sources.Object, then sources.Key) (bool, error) {
+func (d *Collector) HasChangedAtSource(ctx context.Context, run state.Run, o sources.Object, then sources.Key) (bool, error) {
 	now, err := d.AddFromSource(ctx, o, Findings{})
 	switch {
 	case ctx.Err() != nil:
@@ -151,7 +151,7 @@ func (d Collector) HasChangedAtSource(ctx context.Context, run state.Run, o sour
 }
 
 // keptAtSource returns the metadata that the source stores with an object.
-func (d Collector) keptAtSource(ctx context.Context, o sources.Object) (*sources.Description, error) {
+func (d *Collector) keptAtSource(ctx context.Context, o sources.Object) (*sources.Description, error) {
 	if !d.UsesSource(metadata.FromStorage) {
 		return nil, nil
 	}
@@ -166,7 +166,7 @@ func (d Collector) keptAtSource(ctx context.Context, o sources.Object) (*sources
 }
 
 // SourceFields returns the metadata that a source stores with an object as fields of the mapping.
-func (d Collector) SourceFields(kept *sources.Description) metadata.Fields {
+func (d *Collector) SourceFields(kept *sources.Description) metadata.Fields {
 	if kept == nil || !d.UsesSource(metadata.FromStorage) {
 		return nil
 	}
@@ -187,7 +187,7 @@ func (d Collector) SourceFields(kept *sources.Description) metadata.Fields {
 }
 
 // Complete adds the metadata from the table of the user and from sidecars, and applies the mapping.
-func (d Collector) Complete(ctx context.Context, run state.Run, i state.Item, checksum []byte, g Findings) (Findings, error) {
+func (d *Collector) Complete(ctx context.Context, run state.Run, i state.Item, checksum []byte, g Findings) (Findings, error) {
 	beside, remark, err := d.SidecarFields(ctx, run, i.Key)
 	if err != nil {
 		return g, err
@@ -210,7 +210,7 @@ func (d Collector) Complete(ctx context.Context, run state.Run, i state.Item, ch
 
 // Say returns the metadata for an asset from that of its object, with a remark about values that
 // had to be changed.
-func (d Collector) Say(o sources.Object, found metadata.Found) (m metadata.Metadata, remark string, err error) {
+func (d *Collector) Say(o sources.Object, found metadata.Found) (m metadata.Metadata, remark string, err error) {
 	m, notes, err := d.Mapping.Describe(MappingObject(o, found))
 	if err != nil {
 		return m, "", &mappingError{err}
@@ -242,7 +242,7 @@ func MappingObject(o sources.Object, found metadata.Found) mapping.Object {
 
 // AccountForFields returns the mapping of each field of an object. It omits technical fields, of
 // which a camera writes dozens.
-func (d Collector) AccountForFields(o sources.Object, found metadata.Found) (fields []state.FoundField, kept metadata.Found, err error) {
+func (d *Collector) AccountForFields(o sources.Object, found metadata.Found) (fields []state.FoundField, kept metadata.Found, err error) {
 	if found.IsZero() { // as of most objects that are no pictures
 		return nil, nil, nil
 	}
@@ -271,7 +271,7 @@ func (d Collector) AccountForFields(o sources.Object, found metadata.Found) (fie
 }
 
 // UsesMetadata reports whether the mapping uses any metadata source.
-func (d Collector) UsesMetadata() bool { return len(d.Mapping.Sources()) > 0 }
+func (d *Collector) UsesMetadata() bool { return len(d.Mapping.Sources()) > 0 }
 
 // DescriptionFrom returns the metadata that the source stores with the object of a reader, or nil.
 func DescriptionFrom(ctx context.Context, r io.Reader) (*sources.Description, error) {

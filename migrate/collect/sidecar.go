@@ -16,13 +16,13 @@ import (
 )
 
 // FollowsSidecars reports whether sidecars provide metadata instead of being objects.
-func (d Collector) FollowsSidecars() bool {
+func (d *Collector) FollowsSidecars() bool {
 	return d.UsesSource(metadata.FromSidecar) && (d.Source == nil || !d.Source.Traits().NoSidecars)
 }
 
 // SidecarFields reads the sidecars of an object. It ignores those that cannot be read, and returns
 // a remark with the reason.
-func (d Collector) SidecarFields(ctx context.Context, run state.Run, key sources.Key) (fields metadata.Fields, remark string, err error) {
+func (d *Collector) SidecarFields(ctx context.Context, run state.Run, key sources.Key) (fields metadata.Fields, remark string, err error) {
 	if !d.FollowsSidecars() || d.Sidecarless {
 		return nil, "", nil
 	}
@@ -56,7 +56,7 @@ func (d Collector) SidecarFields(ctx context.Context, run state.Run, key sources
 
 // RecordSidecars stores the sidecars that a run has only as items: a plan without existing assets
 // stores them only there, because it takes less time.
-func (d Collector) RecordSidecars(ctx context.Context, run state.Run) error {
+func (d *Collector) RecordSidecars(ctx context.Context, run state.Run) error {
 	return d.State.RecordSidecars(ctx, run.Num, string(migrate.ReasonSidecar), func(key sources.Key) string {
 		folded, _ := metadata.FoldSidecar(string(key))
 		return folded
@@ -64,7 +64,7 @@ func (d Collector) RecordSidecars(ctx context.Context, run state.Run) error {
 }
 
 // ReadSidecar reads a sidecar.
-func (d Collector) ReadSidecar(ctx context.Context, c state.Sidecar) (fields metadata.Fields, err error) {
+func (d *Collector) ReadSidecar(ctx context.Context, c state.Sidecar) (fields metadata.Fields, err error) {
 	o := c.Object
 	r, err := d.Source.Open(ctx, o, 0)
 	if err != nil {

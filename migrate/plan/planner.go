@@ -17,7 +17,7 @@ const DefaultDriftShare = 1.0 / 30
 
 // A Planner makes plans. It can only read the destination.
 type Planner struct {
-	collect.Collector
+	*collect.Collector
 	// Rules select the objects and their actions.
 	Rules migrate.Rules
 	// Approval is the approved plan that will be carried out, if there is one.

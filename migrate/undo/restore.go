@@ -24,7 +24,7 @@ import (
 // moved back, with one request per batch and container. Content and metadata are restored one by
 // one.
 type restoreMethod struct {
-	collect.Collector
+	*collect.Collector
 	write       Reverter
 	undo        state.Run
 	of          state.Kind

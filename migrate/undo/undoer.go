@@ -27,7 +27,7 @@ type Reverter interface {
 // An Undoer carries out the plan of an undo. Assets that the run created are trashed first, so that
 // their names are available for restored ones.
 type Undoer struct {
-	collect.Collector
+	*collect.Collector
 	Write       Reverter
 	Concurrency int             // maximum number of concurrent requests to the destination
 	Wait        time.Duration   // how long to retry when all requests fail; see DefaultWait

@@ -30,7 +30,7 @@ import (
 // trashed, never for those that it only adopted, and for no category or folder. It only reads the
 // destination.
 type Planner struct {
-	collect.Collector
+	*collect.Collector
 	// Content downloads the content of every asset that would be trashed or replaced, and keeps
 	// assets whose content is not the uploaded one.
 	Content     bool
