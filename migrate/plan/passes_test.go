@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"assetferry/migrate"
 )
 
 // inMemory are the types of findings that are handed over in memory.
@@ -30,7 +32,7 @@ var inMemory = map[reflect.Type]finding{
 var reported = findings{theDeleted, thePlaces, theCursor, theDuplicateNames, theViolations}
 
 func testPasses() []pass {
-	p := &planning{Planner: &Planner{}}
+	p := &planning{Planner: New(migrate.Deps{}, migrate.Rules{})}
 	return p.passes(newHandover(p))
 }
 
