@@ -94,7 +94,7 @@ type mistake struct {
 	needless                string // pattern of doctor for a remote without one; "" for the same
 }
 
-const stored = `rclone can store renewed tokens in it`
+const storedToken = `rclone can store renewed tokens in it`
 
 func mistakes() []mistake {
 	chmod := func(name string, mode fs.FileMode) func(account) error {
@@ -102,9 +102,9 @@ func mistakes() []mistake {
 	}
 	const unreadable = `the configuration of rclone cannot be read: .*permission denied.*Try: check the file and its permissions; rclone config file prints its path`
 	return []mistake{
-		{"none", func(account) error { return nil }, true, 0, 0, `1 uploaded`, stored, ""},
-		{"locked by another program", lock, true, 0, 0, `1 uploaded`, stored, ""},
-		{"read-only file", chmod("config/rclone.conf", 0o400), true, 0, 0, `1 uploaded`, stored, ""},
+		{"none", func(account) error { return nil }, true, 0, 0, `1 uploaded`, storedToken, ""},
+		{"locked by another program", lock, true, 0, 0, `1 uploaded`, storedToken, ""},
+		{"read-only file", chmod("config/rclone.conf", 0o400), true, 0, 0, `1 uploaded`, storedToken, ""},
 		{"read-only folder", chmod("config", 0o500), false, 0, 0,
 			`rclone cannot store renewed tokens, so a later run may be refused: .*rclone.conf: rclone replaces the file, but the folder is not writable: permission denied; make the folder .*config writable for this account.*1 uploaded`,
 			`rclone cannot store renewed tokens: .*the folder is not writable: permission denied.*make the folder .*config writable for this account`,
