@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path"
@@ -12,7 +13,7 @@ import (
 func (b *bench) localDirectory() (rows []row, err error) {
 	l := library{objects: million / b.scale, folders: 1}
 	err = b.within(l, 0, func(w *world) error {
-		dir, err := w.writeFiles(nil)
+		dir, err := w.writeFiles(func(int) []byte { return nil })
 		if err != nil {
 			return err
 		}
@@ -45,7 +46,7 @@ func (b *bench) localDirectory() (rows []row, err error) {
 func (b *bench) localTree() (rows []row, err error) {
 	l := library{objects: 200_000 / b.scale, folders: 2000}
 	err = b.within(l, 0, func(w *world) error {
-		dir, err := w.writeFiles([]byte("an image"))
+		dir, err := w.writeFiles(func(int) []byte { return []byte("an image") })
 		if err != nil {
 			return err
 		}
@@ -63,8 +64,46 @@ func (b *bench) localTree() (rows []row, err error) {
 	return rows, err
 }
 
-// writeFiles writes a file for each object of the library and returns the directory.
-func (w *world) writeFiles(content []byte) (dir string, err error) {
+// remoteOfRclone compares the migration of a local directory with that of the same directory as a
+// remote of rclone. The processor time includes that of rclone.
+func (b *bench) remoteOfRclone(latency time.Duration, share float64) ([]row, error) {
+	l := library{objects: 20_000 / b.scale, folders: 50, size: small}
+	figure := fmt.Sprintf("%d x 20 KiB from a remote of rclone, %v per request of the destination", l.objects, latency)
+	if b.peer.path == "" {
+		return []row{{figure: figure, goals: []goal{{"rclone", noPeer}}}}, nil
+	}
+	migrate := func(u *usage, source func(dir string) []string) func(*world) error {
+		return func(w *world) error {
+			dir, err := w.writeFiles(l.content)
+			if err == nil {
+				*u, _, err = w.assetferry("migrate", append(source(dir), "--quiet", flagJobs)...)
+			}
+			return cmp.Or(err, w.service.arrived.check(l.objects))
+		}
+	}
+	var local, ours usage
+	if err := b.within(l, latency, migrate(&local, func(dir string) []string { return []string{dir} })); err != nil {
+		return nil, err
+	}
+	if err := b.within(l, latency, migrate(&ours, func(dir string) []string {
+		return []string{"rclone::local:" + dir, "--rclone", b.peer.path}
+	})); err != nil {
+		return nil, err
+	}
+	got := float64(local.Wall) / float64(ours.Wall)
+	r := row{
+		figure: figure, baseline: fmt.Sprintf("local source: %.0f assets/s, %s", rate(l.objects, local.Wall), cost(local)),
+		measured: fmt.Sprintf("%.0f assets/s, %.0f%%, %s", rate(l.objects, ours.Wall), 100*got, cost(ours)), took: ours,
+	}
+	if share > 0 {
+		r.goals = []goal{atLeast(got, share, fmt.Sprintf("%.0f%% of the local source", 100*share))}
+	}
+	return []row{r}, nil
+}
+
+// writeFiles writes a file for each object of the library, with the content for its number, and
+// returns the directory.
+func (w *world) writeFiles(content func(n int) []byte) (dir string, err error) {
 	dir = filepath.Join(w.home.dir, "photos")
 	last := ""
 	for n := range w.bucket.objects {
@@ -75,7 +114,7 @@ func (w *world) writeFiles(content []byte) (dir string, err error) {
 			}
 			last = parent
 		}
-		if err := os.WriteFile(file, content, 0o600); err != nil {
+		if err := os.WriteFile(file, content(n), 0o600); err != nil {
 			return "", err
 		}
 	}

@@ -28,6 +28,8 @@ var figures = []figure{
 	{name: "rewrite", measure: (*bench).rewrite},
 	{name: "local directory", measure: (*bench).localDirectory},
 	{name: "local tree", measure: (*bench).localTree},
+	{name: "remote of rclone", measure: func(b *bench) ([]row, error) { return b.remoteOfRclone(0, 0) }},
+	{name: "remote of rclone at 20 ms", measure: func(b *bench) ([]row, error) { return b.remoteOfRclone(20*time.Millisecond, .85) }},
 }
 
 const (

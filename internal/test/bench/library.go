@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/md5"
 	"encoding/hex"
 	"fmt"
@@ -83,6 +84,13 @@ func (l library) tag(n int) string {
 
 // folderID returns the ID of the folder that contains an object in the history.
 func (l library) folderID(n int) string { return fmt.Sprintf("folder%06d", n*l.folders/l.objects+1) }
+
+// content returns the content of an object.
+func (l library) content(n int) []byte {
+	var b bytes.Buffer
+	_ = l.writeContent(&b, n, 0) // a buffer takes everything
+	return b.Bytes()
+}
 
 // writeContent writes the content of an object from an offset on.
 func (l library) writeContent(w io.Writer, n int, from int64) error {
