@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -36,11 +37,36 @@ func assetferry(t testing.TB, dir string, env []string, args ...string) *process
 // commandWithin is assetferry with another maximum duration.
 func commandWithin(t testing.TB, patience time.Duration, dir string, env []string, args ...string) *process {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return commandUntil(ctx, t, dir, env, args...)
+}
+
+// commandWithProgress is assetferry without a maximum duration. It counts as hanging if it prints
+// nothing for as long as patience.
+func commandWithProgress(t testing.TB, dir string, env []string, args ...string) *process {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	p := commandUntil(ctx, t, dir, env, args...)
+	p.Stdout = io.MultiWriter(&p.stdout, reset{time.AfterFunc(patience, cancel)})
+	return p
+}
+
+// A reset is a timer that starts again with each output.
+type reset struct{ timer *time.Timer }
+
+func (r reset) Write(p []byte) (int, error) {
+	r.timer.Reset(patience)
+	return len(p), nil
+}
+
+// commandUntil is assetferry until ctx is done.
+func commandUntil(ctx context.Context, t testing.TB, dir string, env []string, args ...string) *process {
+	t.Helper()
 	if err := shipped(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	t.Cleanup(cancel)
 	p := &process{Cmd: exec.CommandContext(ctx, "assetferry", args...)}
 	if p.Err != nil {
 		t.Fatal(p.Err)
