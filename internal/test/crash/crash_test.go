@@ -25,6 +25,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -32,7 +33,6 @@ import (
 	"syscall"
 	"testing"
 
-	"assetferry/internal/test/built"
 	"assetferry/internal/test/seedtest"
 )
 
@@ -63,7 +63,9 @@ func build(t *testing.T) string {
 	if *program != "" {
 		return *program
 	}
-	return built.Program(t, t.TempDir())
+	binary := filepath.Join(t.TempDir(), "assetferry")
+	run(t, "go", "build", "-o", binary, "assetferry/cmd/assetferry")
+	return binary
 }
 
 // TestSmallDisk verifies that a run on a small disk reports, before it begins, how much space its
@@ -227,7 +229,24 @@ func (w *world) compare(after string) {
 // startSandbox starts the service with its data outside of the disk.
 func startSandbox(t *testing.T, binary, dir string) library {
 	t.Helper()
-	values := built.Sandbox(t, binary, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}, "--data", filepath.Join(dir, "service"))
+	c := exec.Command(binary, "sandbox", "--data", filepath.Join(dir, "service"))
+	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}
+	out, err := c.StdoutPipe()
+	must(t, err)
+	must(t, c.Start())
+	t.Cleanup(func() {
+		_ = c.Process.Signal(os.Interrupt)
+		if err := c.Wait(); err != nil {
+			t.Errorf("the sandbox ended: %v", err)
+		}
+	})
+	var printed bytes.Buffer
+	_, err = printed.ReadFrom(out) // it closes stdout once it listens
+	must(t, err)
+	values := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^export (\w+)='(.*)'$`).FindAllStringSubmatch(printed.String(), -1) {
+		values[m[1]] = m[2]
+	}
 	return library{values["ASSETFERRY_URL"], values["ASSETFERRY_ENVIRONMENT_ID"], values["ASSETFERRY_ACCESS_KEY"]}
 }
 
