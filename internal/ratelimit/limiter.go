@@ -243,7 +243,7 @@ func (l *Limiter) end(number int64, o Outcome, now time.Time) {
 	case o.Refused:
 		l.throttling.Refused++
 		l.window.cut(number, l.begun)
-		if l.rate.refused(now); l.rate.limit > 0 {
+		if l.rate.refused(number, l.begun, now); l.rate.limit > 0 {
 			l.pause.first = firstPause
 		}
 		before := latest(now, l.pause.until)
@@ -254,7 +254,7 @@ func (l *Limiter) end(number int64, o Outcome, now time.Time) {
 	case o.Unknown:
 	default:
 		l.pause.over()
-		l.rate.good(now)
+		l.rate.good(number, now)
 		l.window.good(number)
 		if l.window.isSlow(now, o.Latency) {
 			l.window.ease(number, l.begun)

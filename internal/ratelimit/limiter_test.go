@@ -62,9 +62,14 @@ type traffic struct {
 func (f traffic) goodput() float64 { return float64(f.calls-f.refused) / f.took.Seconds() }
 func (f traffic) share() float64   { return float64(f.refused) / float64(f.calls) }
 
-// drive lets sixteen workers send requests of 2 ms until a number is accepted. Their durations differ
-// slightly, because simultaneous events have a random order, which would change the measured rate.
+// drive lets sixteen workers send requests of 2 ms until a number is accepted.
 func drive(l *Limiter, s service, accepted int64) traffic {
+	return driveAt(l, s, 2*time.Millisecond, accepted)
+}
+
+// driveAt lets sixteen workers send requests of a latency until a number is accepted. Their durations differ
+// slightly, because simultaneous events have a random order, which would change the measured rate.
+func driveAt(l *Limiter, s service, latency time.Duration, accepted int64) traffic {
 	var mu sync.Mutex
 	var left, calls, refused atomic.Int64
 	left.Store(accepted)
@@ -81,11 +86,11 @@ func drive(l *Limiter, s service, accepted int64) traffic {
 						panic(err)
 					}
 					calls.Add(1)
-					time.Sleep(time.Millisecond + own)
+					time.Sleep(latency/2 + own)
 					mu.Lock()
 					no := s.refuses(time.Now())
 					mu.Unlock()
-					time.Sleep(time.Millisecond)
+					time.Sleep(latency / 2)
 					t.End(Outcome{Refused: no})
 					if !no {
 						break
@@ -132,6 +137,24 @@ func TestRateOfAMoodyService(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A service that takes its time shows little in a second, and refusals are no more expensive there.
+func TestRateOfASlowMoodyService(t *testing.T) {
+	seed := seedtest.Seed(t)
+	for _, latency := range []time.Duration{60 * time.Millisecond, 300 * time.Millisecond} {
+		for share, most := range map[float64]float64{0.03: 8, 0.1: 8, 0.2: 12} {
+			synctest.Test(t, func(t *testing.T) {
+				well := driveAt(New(Options{Max: 16}), fine{}, latency, 5000)
+				f := driveAt(New(Options{Max: 16}), &moody{rand.New(rand.NewPCG(seed, 0)), share}, latency, 5000)
+				times := f.took.Seconds() / well.took.Seconds()
+				t.Logf("latency %v, %.1f %% refused: took %v, %.1f times as long as without refusals", latency, 100*f.share(), f.took, times)
+				if times > most {
+					t.Errorf("latency %v, %.0f %% refused at random: %.1f times as long as without refusals, want at most %v", latency, 100*share, times, most)
+				}
+			})
+		}
+	}
 }
 
 // A service with a falling or new limit looks like one that refuses at random, but not for long.

@@ -19,9 +19,15 @@ const (
 	slowest  = float64(time.Second) / float64(maxPause)
 	headroom = 4                      // highest rate, in multiples of the goodput, so that a cut has an effect soon
 	catchUp  = 2 * time.Millisecond   // compensated delay of timers
-	calm     = 250 * time.Millisecond // time after a cut until earlier requests have ended
-	samples  = 200                    // number of samples after which earlier ones count half
-	recheck  = 30 * time.Second       // time after which refusals at a safe rate are measured again
+	calm     = 500 * time.Millisecond // minimum time between two cuts
+	recheck  = 30 * time.Second       // minimum time between two trials
+	seldom   = 8                      // the same, in multiples of the last trial
+	// A trial ends with someRefusals, with fewer in at least fewest responses where expected ones were
+	// likely, or after longest.
+	someRefusals = 3
+	expected     = 9
+	fewest       = 40
+	longest      = 10 * time.Second
 
 	// tolerance is the maximum share of refusals that is regarded as independent of the rate.
 	tolerance = 0.2
@@ -31,21 +37,32 @@ const (
 //
 // The goodput between two refusals shows the limit of a service: its burst allowance is used up at
 // both ends. The rate is set a little below the recent goodput and then grows slowly. Some services
-// refuse a share of the requests at any rate. That share shows in refusals at a safe rate and is
-// tolerated. It is measured again from time to time, because a service with a falling limit looks
-// the same at first.
+// refuse a share of the requests at any rate. That share shows in a trial at a safe rate and is
+// tolerated. Trials are repeated, because a service with a falling limit looks the same at first.
 type rate struct {
 	limit   float64   // requests per second; 0 means no limit
 	next    time.Time // time of the next request
 	updated time.Time // time up to which the limit has grown
 	cut     time.Time // time of the last reduction
+	cutAt   int64     // requests begun before it: their responses say nothing about it
 
 	since time.Time // start of the current span
 	count float64   // successes in it
 	spans []measured
 
-	low, high share     // of refusals at a safe rate and above it
-	lowUntil  time.Time // last response at a safe rate
+	high  share // of refusals since the last cut
+	trial trial
+}
+
+// A trial is a time at a safe rate.
+type trial struct {
+	share
+	before share   // since the last one
+	rate   float64 // the safe rate of this one or, without one, of the last
+	back   float64 // the rate before it; 0 if there is none
+	begun  time.Time
+	due    time.Time // earliest start of the next one
+	usual  float64   // share of refusals in the last one; 0 if there were few
 }
 
 // measured is a span with its successes.
@@ -58,18 +75,7 @@ type measured struct {
 // A share is the part of responses that are refusals.
 type share struct{ refused, all float64 }
 
-// of returns the share, or 0 with too few refusals to measure it.
-func (s *share) of() float64 {
-	if s.refused < 3 {
-		return 0
-	}
-	return s.refused / s.all
-}
-
 func (s *share) add(refused float64) {
-	if s.all >= samples {
-		s.refused, s.all = s.refused/2, s.all/2
-	}
 	s.refused += refused
 	s.all++
 }
@@ -88,7 +94,10 @@ func (r *rate) begin(now time.Time) {
 		return
 	}
 	up := growth
-	if r.low.of() > anyway {
+	switch {
+	case r.trial.back > 0:
+		up = 0
+	case r.trial.usual > anyway:
 		up = boldGrowth
 	}
 	if grown := now.Sub(r.updated); grown > 0 {
@@ -101,53 +110,89 @@ func (r *rate) begin(now time.Time) {
 	r.next = r.next.Add(time.Duration(float64(time.Second) / r.limit))
 }
 
-func (r *rate) good(now time.Time) {
+// good records a success of a request by its number.
+func (r *rate) good(number int64, now time.Time) {
 	if r.since.IsZero() {
 		return
 	}
 	r.count++
-	r.observe(now, 0)
+	r.observe(number, now, 0)
 }
 
 // refused records a refusal, which ends a span, and lowers the rate if that caused it.
-func (r *rate) refused(now time.Time) {
+func (r *rate) refused(number, begun int64, now time.Time) {
 	if r.since.IsZero() { // from here on, the burst allowance is known to be used up
 		r.since = now
 		return
 	}
-	r.observe(now, 1)
+	r.observe(number, now, 1)
 	r.measure(now)
-	if now.Sub(r.lowUntil) > recheck {
-		r.low = share{}
-	}
 	fine := r.goodput()
-	if fine == 0 || r.limit > 0 && (now.Sub(r.cut) < 2*calm || !r.isToBlame()) {
+	if fine == 0 || r.trial.back > 0 || number <= r.cutAt || r.limit > 0 && (now.Sub(r.cut) < calm || !r.isToBlame()) {
 		return
 	}
 	to := below
-	if r.limit > 0 && r.limit <= fine { // the safe rate was not safe, or the rate is not the cause
+	if r.limit > 0 && r.limit <= fine { // the rate is not the cause
 		to = farBelow
 	}
-	r.limit, r.cut, r.high = max(to*fine, r.limit/2, slowest), now, share{}
-	r.updated = now.Add(2 * calm) // constant until then, to measure refusals at any rate
+	r.set(max(to*fine, r.limit/2, slowest), begun, now)
+	if now.After(r.trial.due) || r.limit < farBelow*r.trial.rate {
+		r.try(max(min(r.limit, surely*fine), slowest), now)
+	}
 }
 
-// observe counts a response as one at a safe rate or above it.
-func (r *rate) observe(now time.Time, refused float64) {
-	switch {
-	case r.limit > 0 && now.Sub(r.cut) < calm:
-	case r.limit > 0 && r.limit <= surely*r.goodput():
-		r.low.add(refused)
-		r.lowUntil = now
-	default:
-		r.high.add(refused)
+// set changes the rate.
+func (r *rate) set(limit float64, begun int64, now time.Time) {
+	r.limit, r.updated, r.cut, r.cutAt, r.high = limit, now.Add(calm), now, begun, share{}
+}
+
+// try starts a trial.
+func (r *rate) try(limit float64, now time.Time) {
+	r.trial.share, r.trial.rate, r.trial.back, r.trial.begun = share{}, limit, r.limit, now
+	r.limit = limit
+}
+
+// observe counts a response to a request that began after the last cut.
+func (r *rate) observe(number int64, now time.Time, refused float64) {
+	if number <= r.cutAt {
+		return
 	}
+	t := &r.trial
+	if t.back == 0 {
+		r.high.add(refused)
+		t.before.add(refused)
+		return
+	}
+	if now.Sub(t.begun) < calm {
+		return
+	}
+	if t.add(refused); !t.isOver(now) {
+		return
+	}
+	t.usual = t.independent()
+	t.due = now.Add(max(recheck, seldom*min(now.Sub(t.begun), longest)))
+	r.limit, r.updated, r.high, t.before, t.back = t.back, now, share{}, share{}, 0
+}
+
+// isOver reports whether the trial shows if refusals depend on the rate.
+func (t *trial) isOver(now time.Time) bool {
+	if t.refused >= someRefusals {
+		return true
+	}
+	return t.all >= fewest && t.all*t.before.refused >= expected*t.before.all || now.Sub(t.begun) > longest
+}
+
+// independent returns the share of refusals that do not depend on the rate.
+func (t *trial) independent() float64 {
+	if t.refused < someRefusals {
+		return 0
+	}
+	return min(t.refused/t.all, tolerance)
 }
 
 // isToBlame reports whether there are more refusals than at a safe rate.
 func (r *rate) isToBlame() bool {
-	usual := r.low.of()
-	return usual == 0 || r.high.refused > 1+2*min(usual, tolerance)*r.high.all
+	return r.trial.usual == 0 || r.high.refused > 1+2*r.trial.usual*r.high.all
 }
 
 // measure ends a span if it is long enough.
