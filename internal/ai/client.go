@@ -13,11 +13,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
 	"assetferry/internal/outbound"
+	"assetferry/internal/pattern"
 	"assetferry/internal/ratelimit"
 	"assetferry/internal/redact"
 	"assetferry/internal/retry"
@@ -102,7 +102,7 @@ func New(o Options) (*Client, error) {
 	if o.Tokens == nil {
 		return nil, errors.New("AI content service: no token source")
 	}
-	base, err := outbound.ParseBase(version.ReplaceAllString(strings.TrimRight(o.BaseURL, "/"), ""), o.AllowHTTP)
+	base, err := outbound.ParseBase(version().ReplaceAllString(strings.TrimRight(o.BaseURL, "/"), ""), o.AllowHTTP)
 	if err != nil {
 		return nil, fmt.Errorf("AI content service: %w", err)
 	}
@@ -139,7 +139,7 @@ func withPatience(p retry.Policy) retry.Policy {
 }
 
 // version matches a version at the end of a base URL.
-var version = regexp.MustCompile(`/v[0-9]+(\.[0-9]+)?$`)
+var version = pattern.Lazy(`/v[0-9]+(\.[0-9]+)?$`)
 
 // CloseIdleConnections closes idle connections.
 func (c *Client) CloseIdleConnections() {

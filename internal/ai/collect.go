@@ -3,8 +3,9 @@ package ai
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
+
+	"assetferry/internal/pattern"
 )
 
 // maxText limits the bytes of an answer.
@@ -109,26 +110,26 @@ func (p *parts[K]) add(key K, text string) {
 }
 
 var (
-	firstTag  = regexp.MustCompile(`^<([a-zA-Z][a-zA-Z0-9-]*)(\s[^<>]*)?>`)
-	dataID    = regexp.MustCompile(`\sdata-id\s*=\s*(?:"([^"]*)"|'([^']*)')`)
-	anyTag    = regexp.MustCompile(`<(/?)([a-zA-Z][a-zA-Z0-9-]*)(?:\s[^<>]*)?>`)
-	lastClose = regexp.MustCompile(`</([a-zA-Z][a-zA-Z0-9-]*)\s*>$`)
+	firstTag  = pattern.Lazy(`^<([a-zA-Z][a-zA-Z0-9-]*)(\s[^<>]*)?>`)
+	dataID    = pattern.Lazy(`\sdata-id\s*=\s*(?:"([^"]*)"|'([^']*)')`)
+	anyTag    = pattern.Lazy(`<(/?)([a-zA-Z][a-zA-Z0-9-]*)(?:\s[^<>]*)?>`)
+	lastClose = pattern.Lazy(`</([a-zA-Z][a-zA-Z0-9-]*)\s*>$`)
 )
 
 // inner returns the content of the element with a data-id, if the text is that element. It is
 // unknown whether a review returns elements or their content.
 func inner(text, id string) string {
 	text = strings.TrimSpace(text)
-	open, last := firstTag.FindStringSubmatch(text), lastClose.FindStringSubmatch(text)
+	open, last := firstTag().FindStringSubmatch(text), lastClose().FindStringSubmatch(text)
 	if open == nil || last == nil || !strings.EqualFold(open[1], last[1]) || len(open[0])+len(last[0]) > len(text) {
 		return text
 	}
-	if named := dataID.FindStringSubmatch(open[0]); named == nil || named[1]+named[2] != id {
+	if named := dataID().FindStringSubmatch(open[0]); named == nil || named[1]+named[2] != id {
 		return text
 	}
 	within := text[len(open[0]) : len(text)-len(last[0])]
 	depth := 0
-	for _, tag := range anyTag.FindAllStringSubmatch(within, -1) {
+	for _, tag := range anyTag().FindAllStringSubmatch(within, -1) {
 		switch {
 		case !strings.EqualFold(tag[2], open[1]):
 		case tag[1] == "":

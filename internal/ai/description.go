@@ -9,10 +9,10 @@ import (
 	"io/fs"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
+	"assetferry/internal/pattern"
 	"assetferry/internal/retry"
 )
 
@@ -76,9 +76,9 @@ func (d *document) check() error {
 
 var (
 	httpMethods   = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
-	colonName     = regexp.MustCompile(`:([A-Za-z_][A-Za-z0-9_]*)`)
-	plainPath     = regexp.MustCompile(`^[!-~]+$`)
-	versionPrefix = regexp.MustCompile(`^/v[0-9]+(\.[0-9]+)?(/|$)`)
+	colonName     = pattern.Lazy(`:([A-Za-z_][A-Za-z0-9_]*)`)
+	plainPath     = pattern.Lazy(`^[!-~]+$`)
+	versionPrefix = pattern.Lazy(`^/v[0-9]+(\.[0-9]+)?(/|$)`)
 )
 
 // operations returns all described operations with their paths relative to the base URL of the
@@ -91,7 +91,7 @@ func (d *document) operations(at *url.URL, base string) (all []operation) {
 				continue // parameters, summary and similar keys
 			}
 			for _, path := range fullPaths(places, written) {
-				if !plainPath.MatchString(path) || strings.ContainsAny(path, "?#") {
+				if !plainPath().MatchString(path) || strings.ContainsAny(path, "?#") {
 					continue // not a callable path
 				}
 				all = append(all, operation{Route: known(method, path), shape: shape(path)})
@@ -113,7 +113,7 @@ func (d *document) places(at *url.URL, base string) []string {
 	if d.BasePath != "" {
 		places = append(places, strings.TrimPrefix(strings.TrimRight(d.BasePath, "/"), base))
 	}
-	versioned := slices.ContainsFunc(slices.Collect(maps.Keys(d.Paths)), versionPrefix.MatchString)
+	versioned := slices.ContainsFunc(slices.Collect(maps.Keys(d.Paths)), versionPrefix().MatchString)
 	switch {
 	case len(places) == 0 && !versioned:
 		places = []string{"/v1"}
@@ -127,10 +127,10 @@ func (d *document) places(at *url.URL, base string) []string {
 // fullPaths adds the prefixes to a path. A path with a version is also used without a prefix,
 // because some descriptions repeat the server in their paths.
 func fullPaths(places []string, written string) (paths []string) {
-	path := "/" + strings.Trim(colonName.ReplaceAllString(written, "{$1}"), "/")
+	path := "/" + strings.Trim(colonName().ReplaceAllString(written, "{$1}"), "/")
 	for _, place := range places {
-		if place != "" && versionPrefix.MatchString(path) {
-			place = versionPrefix.ReplaceAllString(place+"/", "/")
+		if place != "" && versionPrefix().MatchString(path) {
+			place = versionPrefix().ReplaceAllString(place+"/", "/")
 		}
 		paths = append(paths, strings.TrimRight(place, "/")+path)
 	}
@@ -140,7 +140,7 @@ func fullPaths(places []string, written string) (paths []string) {
 
 // shape returns a path without the names of its parameters.
 func shape(path string) string {
-	return strings.TrimRight(placeholder.ReplaceAllString(path, "{}"), "/")
+	return strings.TrimRight(placeholder().ReplaceAllString(path, "{}"), "/")
 }
 
 // A Standing is the state of an endpoint in a description.
@@ -199,10 +199,10 @@ type match struct {
 func (c *Client) findMoved(all []Comparison, left []operation) {
 	var matches []match
 	for i, one := range all {
-		names := len(placeholder.FindAllString(one.Route.Path, -1))
+		names := len(placeholder().FindAllString(one.Route.Path, -1))
 		for j, o := range left {
 			l := alike(one.Route, o)
-			if one.Standing == Missing && l >= leastLikeness && len(placeholder.FindAllString(o.Path, -1)) == names {
+			if one.Standing == Missing && l >= leastLikeness && len(placeholder().FindAllString(o.Path, -1)) == names {
 				matches = append(matches, match{i, j, l})
 			}
 		}
@@ -221,7 +221,7 @@ func (c *Client) findMoved(all []Comparison, left []operation) {
 			continue
 		}
 		o.used, one.Standing, one.At = true, Moved, o.Route
-		one.At.Path = renamed(o.Path, placeholder.FindAllString(c.usual[one.Endpoint].Path, -1))
+		one.At.Path = renamed(o.Path, placeholder().FindAllString(c.usual[one.Endpoint].Path, -1))
 	}
 }
 
@@ -252,7 +252,7 @@ func alike(r Route, o operation) float64 {
 
 // words returns the words of a path without version and parameters.
 func words(path string) (all []string) {
-	for part := range strings.SplitSeq(versionPrefix.ReplaceAllString(shape(path), "/"), "/") {
+	for part := range strings.SplitSeq(versionPrefix().ReplaceAllString(shape(path), "/"), "/") {
 		if part != "" && part != "{}" {
 			all = append(all, strings.Split(strings.ToLower(part), "-")...)
 		}
@@ -282,10 +282,10 @@ func overlap(a, b []string) float64 {
 // renamed replaces the parameter names of a path by those of the client: by name if they are
 // equal, otherwise by position.
 func renamed(path string, names []string) string {
-	has := placeholder.FindAllString(path, -1)
+	has := placeholder().FindAllString(path, -1)
 	if slices.Equal(slices.Sorted(slices.Values(has)), slices.Sorted(slices.Values(names))) {
 		return path
 	}
 	n := -1
-	return placeholder.ReplaceAllStringFunc(path, func(string) string { n++; return names[n] })
+	return placeholder().ReplaceAllStringFunc(path, func(string) string { n++; return names[n] })
 }

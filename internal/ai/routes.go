@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
+
+	"assetferry/internal/pattern"
 )
 
 // An Endpoint is an operation of the service, with the name of the client's method for it.
@@ -162,14 +163,14 @@ func (r Routes) names() string {
 	return strings.Join(names, ", ")
 }
 
-var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
+var placeholder = pattern.Lazy(`\{[^{}]*\}`)
 
 // checkPath verifies that a path has all parameters of the default path.
 func checkPath(endpoint Endpoint, path, usual string) error {
 	if !strings.HasPrefix(path, "/") || strings.ContainsAny(path, "?# ") {
 		return fmt.Errorf("the path %q of %s must have a form such as %s", path, endpoint, usual)
 	}
-	has, wants := placeholder.FindAllString(path, -1), placeholder.FindAllString(usual, -1)
+	has, wants := placeholder().FindAllString(path, -1), placeholder().FindAllString(usual, -1)
 	for _, name := range wants {
 		if !slices.Contains(has, name) {
 			return fmt.Errorf("the path %q of %s lacks the parameter %s; the default is %s", path, endpoint, name, usual)
@@ -188,7 +189,7 @@ func checkPath(endpoint Endpoint, path, usual string) error {
 // and then a conversation without an ID would mean all conversations.
 func (r Route) fill(usual string, values []string) (string, error) {
 	path := r.Path
-	for i, name := range placeholder.FindAllString(usual, -1) {
+	for i, name := range placeholder().FindAllString(usual, -1) {
 		value := values[i]
 		if value == "" || value == "." || value == ".." {
 			return "", fmt.Errorf("%q is not an ID", value)

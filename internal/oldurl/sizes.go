@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"assetferry/internal/pattern"
 )
 
 // sizeEnding matches the ending that WordPress adds to the name of a file in another size.
-var sizeEnding = regexp.MustCompile(`-(?:(\d{1,5})x\d{1,5}|scaled)$`)
+var sizeEnding = pattern.Lazy(`-(?:(\d{1,5})x\d{1,5}|scaled)$`)
 
 // scaledWidth is the maximum width and height of the file that WordPress makes of a large upload.
 const scaledWidth = 2560
@@ -41,7 +42,7 @@ func (f *Finder) ofGiven(ctx context.Context, s spelled, o Object) (url string, 
 func (f *Finder) givenWidth(ctx context.Context, s spelled, o Object) (int, error) {
 	ext := path.Ext(s.path)
 	stem := strings.TrimSuffix(s.path, ext)
-	ending := sizeEnding.FindStringSubmatch(stem)
+	ending := sizeEnding().FindStringSubmatch(stem)
 	if ending == nil || s.hasQuery || !CanResize(o.Key) {
 		return 0, nil
 	}

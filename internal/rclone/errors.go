@@ -7,9 +7,9 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
-	"regexp"
 	"strings"
 
+	"assetferry/internal/pattern"
 	"assetferry/internal/redact"
 	"assetferry/internal/retry"
 )
@@ -160,11 +160,11 @@ func failure(r *redact.Redactor, command string, hasPassword bool, res *http.Res
 
 var (
 	// refused are errors that concern all objects, and forbidden those that may concern one.
-	refused     = regexp.MustCompile(`(?i)invalid_grant|invalid_client|token (has )?(been )?(expired|revoked)|expired token|empty token|couldn't fetch token|InvalidAuthenticationToken|unauthori[sz]ed|\b401\b|unable to authenticate|authentication failed|InvalidAccessKeyId|SignatureDoesNotMatch|invalid credentials|incorrect password|login incorrect|\b530\b|STATUS_LOGON_FAILURE|AuthenticationFailed`)
-	forbidden   = regexp.MustCompile(`(?i)AccessDenied|access denied|permission denied|\b403\b|forbidden|AuthorizationFailure|AuthorizationPermissionMismatch`)
-	rateLimited = regexp.MustCompile(`(?i)\b429\b|userRateLimitExceeded|rateLimitExceeded|rate.?limit|too many requests|too_many_requests|activityLimitReached|SlowDown|quotaExceeded|\b503\b.*busy`)
+	refused     = pattern.Lazy(`(?i)invalid_grant|invalid_client|token (has )?(been )?(expired|revoked)|expired token|empty token|couldn't fetch token|InvalidAuthenticationToken|unauthori[sz]ed|\b401\b|unable to authenticate|authentication failed|InvalidAccessKeyId|SignatureDoesNotMatch|invalid credentials|incorrect password|login incorrect|\b530\b|STATUS_LOGON_FAILURE|AuthenticationFailed`)
+	forbidden   = pattern.Lazy(`(?i)AccessDenied|access denied|permission denied|\b403\b|forbidden|AuthorizationFailure|AuthorizationPermissionMismatch`)
+	rateLimited = pattern.Lazy(`(?i)\b429\b|userRateLimitExceeded|rateLimitExceeded|rate.?limit|too many requests|too_many_requests|activityLimitReached|SlowDown|quotaExceeded|\b503\b.*busy`)
 	// missingFile are the texts of rclone and of the systems behind its local and SFTP storages.
-	missingFile = regexp.MustCompile(`(?i)object not found|file does not exist|no such file or directory|cannot find the (file|path) specified`)
+	missingFile = pattern.Lazy(`(?i)object not found|file does not exist|no such file or directory|cannot find the (file|path) specified`)
 )
 
 // classify derives the reason and the class from the text: rclone reports most errors with status
@@ -183,13 +183,13 @@ func (e *Error) classify(hasPassword bool) {
 		e.kind, e.Is = retry.Permanent, ErrFile
 	case has("is a directory not a file"):
 		e.kind, e.Is = retry.Permanent, fs.ErrNotExist
-	case missingFile.MatchString(e.Message):
+	case missingFile().MatchString(e.Message):
 		e.kind, e.Is = retry.Permanent, fs.ErrNotExist
-	case rateLimited.MatchString(e.Message):
+	case rateLimited().MatchString(e.Message):
 		e.kind = retry.Throttled
-	case refused.MatchString(e.Message):
+	case refused().MatchString(e.Message):
 		e.kind, e.auth = retry.Fatal, true
-	case forbidden.MatchString(e.Message):
+	case forbidden().MatchString(e.Message):
 		e.kind, e.auth = retry.Permanent, true
 	case e.Status == http.StatusBadRequest, e.Status == http.StatusNotFound:
 		e.kind = retry.Permanent

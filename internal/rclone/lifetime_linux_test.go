@@ -101,7 +101,7 @@ func TestSupervisor(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if line, err := bufio.NewReader(stderr).ReadString('\n'); err != nil || !servingLine.MatchString(line) {
+	if line, err := bufio.NewReader(stderr).ReadString('\n'); err != nil || !servingLine().MatchString(line) {
 		t.Errorf("rclone prints %q, %v", line, err)
 	}
 	if err := in.Close(); err != nil {

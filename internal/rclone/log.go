@@ -2,10 +2,10 @@ package rclone
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 	"sync"
 
+	"assetferry/internal/pattern"
 	"assetferry/internal/redact"
 )
 
@@ -48,15 +48,15 @@ func (l *logTail) Write(p []byte) (int, error) {
 }
 
 var (
-	servingLine = regexp.MustCompile(`Serving remote control on (\S+)`)
+	servingLine = pattern.Lazy(`Serving remote control on (\S+)`)
 	// logged is a line of rclone or the first line of a crash, but not a line of a stack trace.
-	logged = regexp.MustCompile(`^(\d{4}/\d\d/\d\d \d\d:\d\d:\d\d |panic: |fatal error: |Error: |[Uu]nknown |rclone: |.*error while loading)`)
+	logged = pattern.Lazy(`^(\d{4}/\d\d/\d\d \d\d:\d\d:\d\d |panic: |fatal error: |Error: |[Uu]nknown |rclone: |.*error while loading)`)
 	// stamp precedes each line of the log.
-	stamp = regexp.MustCompile(`^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d (?:\w+ ?: )?`)
+	stamp = pattern.Lazy(`^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d (?:\w+ ?: )?`)
 )
 
 func (l *logTail) add(line string) {
-	if m := servingLine.FindStringSubmatch(line); m != nil {
+	if m := servingLine().FindStringSubmatch(line); m != nil {
 		select {
 		case l.serving <- m[1]:
 		default: // rclone listens once
@@ -64,7 +64,7 @@ func (l *logTail) add(line string) {
 		return
 	}
 	line = strings.TrimSpace(line)
-	if !logged.MatchString(line) || strings.HasSuffix(line, "- using defaults") {
+	if !logged().MatchString(line) || strings.HasSuffix(line, "- using defaults") {
 		return
 	}
 	if l.lines = append(l.lines, clean(l.redactor, line)); len(l.lines) > maxLines {
@@ -83,21 +83,21 @@ func (l *logTail) last(n int) []string {
 func (l *logTail) reason(n int) string {
 	lines := l.last(n)
 	for i, line := range lines {
-		lines[i] = stamp.ReplaceAllString(line, "")
+		lines[i] = stamp().ReplaceAllString(line, "")
 	}
 	return strings.Join(lines, "; ")
 }
 
 // secretValue is a name that looks secret and its value, in JSON, in a URL, in a header or in the
 // form of a configuration.
-var secretValue = regexp.MustCompile(`(?i)((?:access_token|refresh_token|client_secret|password|passwd|pass|secret|token|signature|sig|api_?key|account_?key|authorization)\\?["']?\s*[:=]\s*\\?["']?(?:bearer |basic )?)([^\s"'\\&,;}]{6,})`)
+var secretValue = pattern.Lazy(`(?i)((?:access_token|refresh_token|client_secret|password|passwd|pass|secret|token|signature|sig|api_?key|account_?key|authorization)\\?["']?\s*[:=]\s*\\?["']?(?:bearer |basic )?)([^\s"'\\&,;}]{6,})`)
 
 // userInURL is the user and the password in a URL.
-var userInURL = regexp.MustCompile(`(\w+://[^\s/@:]*:)[^\s/@]+@`)
+var userInURL = pattern.Lazy(`(\w+://[^\s/@:]*:)[^\s/@]+@`)
 
 // clean removes secrets from a text of rclone: known ones, and what looks like one.
 func clean(r *redact.Redactor, text string) string {
 	text = r.Text(text)
-	text = secretValue.ReplaceAllString(text, "${1}"+redact.Mark)
-	return userInURL.ReplaceAllString(text, "${1}"+redact.Mark+"@")
+	text = secretValue().ReplaceAllString(text, "${1}"+redact.Mark)
+	return userInURL().ReplaceAllString(text, "${1}"+redact.Mark+"@")
 }

@@ -13,9 +13,10 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"time"
+
+	"assetferry/internal/pattern"
 )
 
 // Oldest is the oldest version that can be used: earlier ones lack parts of the API.
@@ -133,11 +134,11 @@ func output(ctx context.Context, limit time.Duration, path string, environ []str
 	return string(out), nil
 }
 
-var versionLine = regexp.MustCompile(`(?m)^rclone v(\d+)\.(\d+)(?:\.(\d+))?(\S*)`)
+var versionLine = pattern.Lazy(`(?m)^rclone v(\d+)\.(\d+)(?:\.(\d+))?(\S*)`)
 
 // ParseVersion returns the version in the output of rclone version.
 func ParseVersion(output string) (Version, error) {
-	m := versionLine.FindStringSubmatch(output)
+	m := versionLine().FindStringSubmatch(output)
 	if m == nil {
 		return Version{}, errors.New("it does not print a version of rclone")
 	}

@@ -9,11 +9,11 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"assetferry/internal/pattern"
 	"assetferry/internal/redact"
 	"assetferry/internal/retry"
 )
@@ -83,7 +83,7 @@ func (s *Server) checkConfig(ctx context.Context) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		message = e.Message
 	}
-	if m := unreadConfig.FindStringSubmatch(message); m != nil {
+	if m := unreadConfig().FindStringSubmatch(message); m != nil {
 		reason := configReason(message, s.hasPassword())
 		failed.Err, failed.Try = fmt.Errorf("%w: %s", reason, m[1]), configHint(reason)
 		if errors.Is(reason, ErrConfig) {
@@ -95,7 +95,7 @@ func (s *Server) checkConfig(ctx context.Context) error {
 
 // unreadConfig is the text of rclone for a configuration that it cannot read: its path and the
 // reason.
-var unreadConfig = regexp.MustCompile(`ailed to load config file "(.*?)": (.*)$`)
+var unreadConfig = pattern.Lazy(`ailed to load config file "(.*?)": (.*)$`)
 
 // hasPassword reports whether the user set a password for the configuration.
 func (s *Server) hasPassword() bool {

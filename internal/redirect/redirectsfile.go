@@ -3,8 +3,9 @@ package redirect
 import (
 	"bufio"
 	"fmt"
-	"regexp"
 	"strings"
+
+	"assetferry/internal/pattern"
 )
 
 // A redirectsFile writes a file _redirects: old path, new URL and status between blanks. Services
@@ -64,7 +65,7 @@ func newNetlify(b *bufio.Writer, _ *PathSummary) (Writer, error) {
 }
 
 // placeholder is what one of the services reads as a placeholder.
-var placeholder = regexp.MustCompile(`\*|/:|:[A-Za-z_]`)
+var placeholder = pattern.Lazy(`\*|/:|:[A-Za-z_]`)
 
 func (f *redirectsFile) Write(r Row) error {
 	path, err := escapedPathOf(r.Old)
@@ -73,7 +74,7 @@ func (f *redirectsFile) Write(r Row) error {
 	}
 	line := path + " " + r.New + " " + statusOf(r) + f.force
 	switch {
-	case placeholder.MatchString(path):
+	case placeholder().MatchString(path):
 		return ErrCharacters
 	case f.https && !strings.HasPrefix(r.New, "https://"):
 		return ErrNotHTTPS

@@ -10,9 +10,9 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 
+	"assetferry/internal/pattern"
 	"assetferry/internal/retry"
 	"assetferry/sources/remote"
 )
@@ -92,11 +92,11 @@ func problemIn(a *answer) (p problem) {
 	if json.Unmarshal(a.json, &p) != nil {
 		return problem{}
 	}
-	p.Message = remote.OneLine(html.UnescapeString(tags.ReplaceAllString(p.Message, "")))
+	p.Message = remote.OneLine(html.UnescapeString(tags().ReplaceAllString(p.Message, "")))
 	return p
 }
 
-var tags = regexp.MustCompile(`<[^>]*>`)
+var tags = pattern.Lazy(`<[^>]*>`)
 
 // refused returns nil for a successful response with JSON.
 func (c *Client) refused(a *answer) error {
@@ -121,7 +121,7 @@ func (c *Client) refused(a *answer) error {
 // kindOf describes a response that is not JSON.
 func kindOf(a *answer) string {
 	kind, _, _ := mime.ParseMediaType(a.header.Get("Content-Type"))
-	start := remote.OneLine(html.UnescapeString(tags.ReplaceAllString(a.start, " ")))
+	start := remote.OneLine(html.UnescapeString(tags().ReplaceAllString(a.start, " ")))
 	if words := []rune(start); len(words) > 80 {
 		start = string(words[:80]) + "…"
 	}

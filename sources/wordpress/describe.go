@@ -6,11 +6,11 @@ import (
 	"html"
 	"io/fs"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"assetferry/internal/pattern"
 	"assetferry/sources"
 )
 
@@ -66,9 +66,9 @@ func (e *entry) captured() string {
 
 var (
 	// shown is what WordPress puts in front of a rendered description: the file itself.
-	shown = regexp.MustCompile(`(?s)^\s*(<p class="attachment">.*?</p>|<div[^>]*class="wp-(video|audio)"[^>]*>.*?</div>|<audio.*?</audio>|<video.*?</video>)`)
-	ends  = regexp.MustCompile(`(?i)\s*(<br\s*/?>|</p>)\s*`)
-	tags  = regexp.MustCompile(`<[^>]*>`)
+	shown = pattern.Lazy(`(?s)^\s*(<p class="attachment">.*?</p>|<div[^>]*class="wp-(video|audio)"[^>]*>.*?</div>|<audio.*?</audio>|<video.*?</video>)`)
+	ends  = pattern.Lazy(`(?i)\s*(<br\s*/?>|</p>)\s*`)
+	tags  = pattern.Lazy(`<[^>]*>`)
 )
 
 // plain returns a text as it was written, or else the text of its HTML.
@@ -76,8 +76,8 @@ func (t text) plain() string {
 	if t.Raw != nil {
 		return *t.Raw
 	}
-	s := shown.ReplaceAllString(t.Rendered, "")
-	s = tags.ReplaceAllString(ends.ReplaceAllString(s, "\n"), "")
+	s := shown().ReplaceAllString(t.Rendered, "")
+	s = tags().ReplaceAllString(ends().ReplaceAllString(s, "\n"), "")
 	return strings.TrimSpace(html.UnescapeString(s))
 }
 

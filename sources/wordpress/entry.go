@@ -7,12 +7,12 @@ import (
 	"errors"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"assetferry/internal/pattern"
 	"assetferry/sources"
 )
 
@@ -160,10 +160,10 @@ func (e *entry) oldURLs() []string {
 }
 
 // byMonth is the end of the path of an upload.
-var byMonth = regexp.MustCompile(`/([0-9]{4}/[0-9]{2}/[^/]+)$`)
+var byMonth = pattern.Lazy(`/([0-9]{4}/[0-9]{2}/[^/]+)$`)
 
 // ofSite is the folder of a site of a network.
-var ofSite = regexp.MustCompile(`^sites/[0-9]+/`)
+var ofSite = pattern.Lazy(`^sites/[0-9]+/`)
 
 // uploadPath returns the path of the content below the folder of uploads.
 func (e *entry) uploadPath() string {
@@ -177,10 +177,10 @@ func (e *entry) uploadPath() string {
 	}
 	for _, folder := range [...]string{"/wp-content/uploads/", "/uploads/", "/files/"} {
 		if i := strings.LastIndex(u.Path, folder); i >= 0 {
-			return ofSite.ReplaceAllString(u.Path[i+len(folder):], "")
+			return ofSite().ReplaceAllString(u.Path[i+len(folder):], "")
 		}
 	}
-	if found := byMonth.FindStringSubmatch(u.Path); found != nil {
+	if found := byMonth().FindStringSubmatch(u.Path); found != nil {
 		return found[1]
 	}
 	return name

@@ -3,6 +3,8 @@ package answer
 import (
 	"html"
 	"strings"
+
+	"assetferry/internal/pattern"
 )
 
 // Act performs a system action on text or HTML. HTML tags stay the same. The only argument is
@@ -76,10 +78,10 @@ func ruleOf(name string, args map[string]string) rule {
 }
 
 var (
-	asksShort = pattern(`(?i)\bshort|\bsummar|\bbrief|\bconcise`)
-	asksLong  = pattern(`(?i)\blong|\bexpand|\belaborate|\bmore detail`)
-	asksUpper = pattern(`(?i)\bupper-?\s?case|\bcapitals\b`)
-	asksTo    = pattern(`(?i)\btranslat`)
+	asksShort = pattern.Lazy(`(?i)\bshort|\bsummar|\bbrief|\bconcise`)
+	asksLong  = pattern.Lazy(`(?i)\blong|\bexpand|\belaborate|\bmore detail`)
+	asksUpper = pattern.Lazy(`(?i)\bupper-?\s?case|\bcapitals\b`)
+	asksTo    = pattern.Lazy(`(?i)\btranslat`)
 )
 
 // chosen returns the rule that a prompt selects, and its description.
@@ -98,7 +100,7 @@ func chosen(prompt string) (rule, string) {
 	return rule{change: corrected}, "corrected only, because no rule matches “" + short(line(prompt), 60) + "”"
 }
 
-var entity = pattern(`&#?[A-Za-z0-9]+;`)
+var entity = pattern.Lazy(`&#?[A-Za-z0-9]+;`)
 
 // upper converts text to upper case except HTML entities.
 func upper(text string) string {
@@ -138,7 +140,7 @@ func added(sentence string) func(piece) string {
 	}
 }
 
-var sentence = pattern(`^\s*.+?[.!?](?:\s|$)`)
+var sentence = pattern.Lazy(`^\s*.+?[.!?](?:\s|$)`)
 
 // shortened returns the first sentence of a block, or the first half of a single sentence.
 func shortened(p piece) string {

@@ -4,12 +4,14 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"assetferry/internal/pattern"
 )
 
 var (
-	blanks      = pattern(`[ \t]{2,}`)
-	blankBefore = pattern(`(\pL)[ \t]+([,.])(\s|$)`) // French has a blank before other punctuation
-	word        = pattern(`[\pL\pN'’]+`)
+	blanks      = pattern.Lazy(`[ \t]{2,}`)
+	blankBefore = pattern.Lazy(`(\pL)[ \t]+([,.])(\s|$)`) // French has a blank before other punctuation
+	word        = pattern.Lazy(`[\pL\pN'’]+`)
 )
 
 // corrected corrects a text in its block.

@@ -3,6 +3,8 @@ package answer
 import (
 	"slices"
 	"strings"
+
+	"assetferry/internal/pattern"
 )
 
 // A key is a key of the JSON object that a prompt requests.
@@ -54,7 +56,7 @@ func keysIn(prompt string) []key {
 	return listed(prompt)
 }
 
-var shownKey = pattern(`^["'“]?([A-Za-z_][A-Za-z0-9_-]{0,40})["'”]?\s*(?:[:,}?]|$)`)
+var shownKey = pattern.Lazy(`^["'“]?([A-Za-z_][A-Za-z0-9_-]{0,40})["'”]?\s*(?:[:,}?]|$)`)
 
 // maxShown limits the length of an example.
 const maxShown = 4000
@@ -90,9 +92,9 @@ func shown(text string) []key {
 }
 
 var (
-	truthWord  = pattern(`(?i)^\s*["'<]?(?:bool|true|false)`)
-	numberWord = pattern(`(?i)^\s*["'<]?(?:number|integer|int\b|float|[0-9])`)
-	listWord   = pattern(`(?i)^\s*(?:\[|["'<]?(?:array|list)\b)`)
+	truthWord  = pattern.Lazy(`(?i)^\s*["'<]?(?:bool|true|false)`)
+	numberWord = pattern.Lazy(`(?i)^\s*["'<]?(?:number|integer|int\b|float|[0-9])`)
+	listWord   = pattern.Lazy(`(?i)^\s*(?:\[|["'<]?(?:array|list)\b)`)
 )
 
 // wanted returns the type from the description of a value.
@@ -109,11 +111,11 @@ func wanted(text string) want {
 }
 
 var (
-	keyList   = pattern(`(?i)\b(?:keys?|fields?|members?|properties)\b[ :]*((?:["'\x60“]?[A-Za-z_][A-Za-z0-9_-]*["'\x60”]?(?:\s*\([^)]*\))?(?:\s*,\s*and\s+|\s*,\s*|\s+and\s+)?)+)`)
-	inQuotes  = pattern("[\"'`“]([A-Za-z_][A-Za-z0-9_-]{0,40})[\"'`”]")
-	aside     = pattern(`\([^)]*\)`)
-	separator = pattern(`\s*,\s*and\s+|\s*,\s*|\s+and\s+`)
-	wholeKey  = pattern("^[\"'`“]?([A-Za-z_][A-Za-z0-9_-]{0,40})[\"'`”]?")
+	keyList   = pattern.Lazy(`(?i)\b(?:keys?|fields?|members?|properties)\b[ :]*((?:["'\x60“]?[A-Za-z_][A-Za-z0-9_-]*["'\x60”]?(?:\s*\([^)]*\))?(?:\s*,\s*and\s+|\s*,\s*|\s+and\s+)?)+)`)
+	inQuotes  = pattern.Lazy("[\"'`“]([A-Za-z_][A-Za-z0-9_-]{0,40})[\"'`”]")
+	aside     = pattern.Lazy(`\([^)]*\)`)
+	separator = pattern.Lazy(`\s*,\s*and\s+|\s*,\s*|\s+and\s+`)
+	wholeKey  = pattern.Lazy("^[\"'`“]?([A-Za-z_][A-Za-z0-9_-]{0,40})[\"'`”]?")
 )
 
 // listed returns the keys that a sentence lists.

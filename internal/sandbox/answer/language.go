@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"assetferry/internal/pattern"
 )
 
 // A tongue is a language code, such as "de". It is "" for English, the language of all
@@ -12,10 +14,10 @@ import (
 type tongue string
 
 var (
-	codeInBrackets = pattern(`(?i)\b(?:in|into|to)\s+\p{L}+(?:\s+\p{L}+)?\s*\(([a-z]{2,3}(?:-[a-z0-9]{2,8}){0,3})\)`)
-	languageCode   = pattern(`(?i)\blanguage[ :]+["'(“]?([a-z]{2})((?:-[a-z0-9]{2,8}){0,3})\b`)
-	languageNamed  = pattern(`\b(?:in|into|to)\s+([A-Z]\p{L}+)`)
-	said           = pattern(`^\[\p{L}[\p{L}0-9-]*\] `)
+	codeInBrackets = pattern.Lazy(`(?i)\b(?:in|into|to)\s+\p{L}+(?:\s+\p{L}+)?\s*\(([a-z]{2,3}(?:-[a-z0-9]{2,8}){0,3})\)`)
+	languageCode   = pattern.Lazy(`(?i)\blanguage[ :]+["'(“]?([a-z]{2})((?:-[a-z0-9]{2,8}){0,3})\b`)
+	languageNamed  = pattern.Lazy(`\b(?:in|into|to)\s+([A-Z]\p{L}+)`)
+	said           = pattern.Lazy(`^\[\p{L}[\p{L}0-9-]*\] `)
 )
 
 // asked returns the language that a prompt requests, as in "Write in German (de)", "in the

@@ -8,12 +8,14 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+
+	"assetferry/internal/pattern"
 )
 
 // maxStreams limits the streams of a PDF that are read.
 const maxStreams = 2000
 
-var pageObject = pattern(`/Type\s*/Page[^A-Za-z]`)
+var pageObject = pattern.Lazy(`/Type\s*/Page[^A-Za-z]`)
 
 // PDFPages counts the pages of a PDF, also with compressed objects. It returns 0 for other
 // files, and may return too few for encrypted or damaged ones.

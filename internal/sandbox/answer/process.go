@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"path"
 	"strings"
+
+	"assetferry/internal/pattern"
 )
 
 // A Processed is a changed document with a summary of the changes.
@@ -16,10 +18,10 @@ type Processed struct {
 }
 
 var (
-	asksToFix     = pattern(`(?i)\bgrammar\b|\bspelling\b|\btypos?\b|\bcorrect\b|\bproofread`)
-	asksForNone   = pattern(`(?i)\bno alt\b|\bwithout (?:an )?alt|\black|\bmissing\b`)
-	asksForEmpty  = pattern(`(?i)\bdecorat`)
-	asksToReplace = pattern(`(?i)\b(?:re-?write|re-?place|improve|over-?write|re-?do)`)
+	asksToFix     = pattern.Lazy(`(?i)\bgrammar\b|\bspelling\b|\btypos?\b|\bcorrect\b|\bproofread`)
+	asksForNone   = pattern.Lazy(`(?i)\bno alt\b|\bwithout (?:an )?alt|\black|\bmissing\b`)
+	asksForEmpty  = pattern.Lazy(`(?i)\bdecorat`)
+	asksToReplace = pattern.Lazy(`(?i)\b(?:re-?write|re-?place|improve|over-?write|re-?do)`)
 )
 
 // Process applies a prompt to HTML documents. A prompt for alternative texts changes the images

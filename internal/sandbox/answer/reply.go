@@ -5,15 +5,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"assetferry/internal/pattern"
 )
 
 // mostAlt is the maximum of characters in alternative text.
 const mostAlt = 125
 
 var (
-	wantsJSON = pattern(`\bJSON\b`)
-	wantsAlt  = pattern(`(?i)\balt\b|\balternative texts?\b|\balternative descriptions?\b`)
-	wantsSum  = pattern(`(?i)\bsummar|\bkey points\b|\btl;?dr\b`)
+	wantsJSON = pattern.Lazy(`\bJSON\b`)
+	wantsAlt  = pattern.Lazy(`(?i)\balt\b|\balternative texts?\b|\balternative descriptions?\b`)
+	wantsSum  = pattern.Lazy(`(?i)\bsummar|\bkey points\b|\btl;?dr\b`)
 )
 
 // Reply answers a message of a conversation. With contains the attachments of this and earlier
@@ -177,7 +179,7 @@ func (s subject) tags() []string {
 	return tags
 }
 
-var decorativeName = pattern(`(?i)\b(?:spacer|divider|decorative|decoration|ornament)s?\b`)
+var decorativeName = pattern.Lazy(`(?i)\b(?:spacer|divider|decorative|decoration|ornament)s?\b`)
 
 // decorative reports whether an image is fully transparent or its name suggests decoration.
 func (s subject) decorative() bool {

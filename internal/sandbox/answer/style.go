@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"assetferry/internal/pattern"
 )
 
 // A Style is a house style: the rules for all texts from the prompts and files of contexts. The
@@ -21,10 +23,10 @@ type Style struct {
 }
 
 var (
-	mostCharacters = pattern(`(?i)\b(?:at most|(?:no|not) more than|a maximum of|maximum|up to|within)\s+(\d{1,5})\s+characters\b`)
-	beginsWith     = pattern(`(?i)\b(?:begin|start)s?\b[^."“\n]{0,60}["“]([^"”\n]{1,60})["”]`)
-	endsWith       = pattern(`(?i)\bends?\b[^."“\n]{0,60}["“]([^"”\n]{1,60})["”]`)
-	negated        = pattern(`(?i)\b(?:not|never|n't|n’t)\s+$`)
+	mostCharacters = pattern.Lazy(`(?i)\b(?:at most|(?:no|not) more than|a maximum of|maximum|up to|within)\s+(\d{1,5})\s+characters\b`)
+	beginsWith     = pattern.Lazy(`(?i)\b(?:begin|start)s?\b[^."“\n]{0,60}["“]([^"”\n]{1,60})["”]`)
+	endsWith       = pattern.Lazy(`(?i)\bends?\b[^."“\n]{0,60}["“]([^"”\n]{1,60})["”]`)
+	negated        = pattern.Lazy(`(?i)\b(?:not|never|n't|n’t)\s+$`)
 )
 
 // StyleOf parses the house style in the texts of contexts.

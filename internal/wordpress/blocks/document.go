@@ -1,9 +1,10 @@
 package blocks
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"assetferry/internal/pattern"
 )
 
 // A document is a text in blocks.
@@ -32,7 +33,7 @@ type piece struct {
 }
 
 // delimiter matches the comments that WordPress takes for delimiters.
-var delimiter = regexp.MustCompile(`(?s)<!--\s+(/)?wp:((?:[a-z][a-z0-9_-]*/)?[a-z][a-z0-9_-]*)\s+(\{.*?\}\s+)?(/)?-->`)
+var delimiter = pattern.Lazy(`(?s)<!--\s+(/)?wp:((?:[a-z][a-z0-9_-]*/)?[a-z][a-z0-9_-]*)\s+(\{.*?\}\s+)?(/)?-->`)
 
 // maxDepth is the maximum depth of blocks, which is far more than the editor can show. It limits the
 // time for hostile texts.
@@ -43,7 +44,7 @@ func parse(text string) *document {
 	d := &document{}
 	var open []*block
 	at, isDeep := 0, false
-	for _, m := range delimiter.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range delimiter().FindAllStringSubmatchIndex(text, -1) {
 		d.piece(text, span{at, m[0]}, last(open))
 		at = m[1]
 		name := strings.TrimPrefix(text[m[4]:m[5]], "core/")

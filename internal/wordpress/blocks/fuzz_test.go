@@ -41,4 +41,4 @@ func FuzzConvert(f *testing.F) {
 	})
 }
 
-func comments(text string) int { return len(delimiter.FindAllString(text, -1)) }
+func comments(text string) int { return len(delimiter().FindAllString(text, -1)) }

@@ -31,7 +31,7 @@ func (c *converter) piece(p piece) {
 
 func hasImageClass(text string, t tag) bool {
 	for class := range strings.FieldsSeq(t.value(text, "class")) {
-		if imageClass.MatchString(class) {
+		if imageClass().MatchString(class) {
 			return true
 		}
 	}
@@ -47,7 +47,7 @@ func (c *converter) image(t tag) {
 		return
 	}
 	set := t.attribute("srcset")
-	hadID := c.removeClasses(t, imageClass)
+	hadID := c.removeClasses(t, imageClass())
 	if len(widths) < 2 || !hadID && set == nil {
 		return
 	}

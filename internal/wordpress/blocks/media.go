@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"assetferry/internal/pattern"
 )
 
 // A mediaBlock is a block of WordPress that refers to media by ID. The editor makes its HTML from its
@@ -15,23 +17,23 @@ type mediaBlock struct {
 }
 
 var (
-	imageClass = regexp.MustCompile(`^wp-image-\d+$`)
-	sizedClass = regexp.MustCompile(`^(wp-image-\d+|size-[a-z0-9_-]+)$`)
+	imageClass = pattern.Lazy(`^wp-image-\d+$`)
+	sizedClass = pattern.Lazy(`^(wp-image-\d+|size-[a-z0-9_-]+)$`)
 )
 
 // mediaBlockOf returns the kind of a block with media.
 func mediaBlockOf(name string) (kind mediaBlock, ok bool) {
 	switch name {
 	case "image", "video", "audio":
-		return mediaBlock{[]string{"id"}, "", imageClass}, true
+		return mediaBlock{[]string{"id"}, "", imageClass()}, true
 	case "gallery":
-		return mediaBlock{[]string{"ids"}, "", imageClass}, true
+		return mediaBlock{[]string{"ids"}, "", imageClass()}, true
 	case "media-text": // its size is a class only together with an ID
-		return mediaBlock{[]string{"mediaId"}, "", sizedClass}, true
+		return mediaBlock{[]string{"mediaId"}, "", sizedClass()}, true
 	case "cover":
-		return mediaBlock{[]string{"id"}, "url", imageClass}, true
+		return mediaBlock{[]string{"id"}, "url", imageClass()}, true
 	case "file":
-		return mediaBlock{[]string{"id"}, "href", imageClass}, true
+		return mediaBlock{[]string{"id"}, "href", imageClass()}, true
 	}
 	return kind, false
 }
@@ -144,7 +146,7 @@ func (c *converter) removeClasses(t tag, which *regexp.Regexp) (removed bool) {
 	var kept []string
 	ids := 0
 	for _, class := range strings.Fields(a.value.of(c.text)) {
-		if imageClass.MatchString(class) {
+		if imageClass().MatchString(class) {
 			ids++
 		}
 		if !which.MatchString(class) {

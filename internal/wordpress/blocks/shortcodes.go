@@ -2,27 +2,28 @@ package blocks
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
+
+	"assetferry/internal/pattern"
 )
 
 // caption matches the beginning of the shortcode of an image with a caption.
-var caption = regexp.MustCompile(`\[(?:wp_)?caption(\s[^\]]*)\]`)
+var caption = pattern.Lazy(`\[(?:wp_)?caption(\s[^\]]*)\]`)
 
-var captionEnd = regexp.MustCompile(`\[/(?:wp_)?caption\]`)
+var captionEnd = pattern.Lazy(`\[/(?:wp_)?caption\]`)
 
-var captionID = regexp.MustCompile(`\sid=(?:"attachment_\d+"|'attachment_\d+'|attachment_\d+\b)`)
+var captionID = pattern.Lazy(`\sid=(?:"attachment_\d+"|'attachment_\d+'|attachment_\d+\b)`)
 
 // otherMedia matches shortcodes that refer to media by ID and are not converted.
-var otherMedia = regexp.MustCompile(`\[(?:(playlist)(?:\s[^\]]*)?|(vc_single_image|vc_gallery|vc_images_carousel)\s[^\]]*\b(?:image|images)="[\d,]+"[^\]]*)\]`)
+var otherMedia = pattern.Lazy(`\[(?:(playlist)(?:\s[^\]]*)?|(vc_single_image|vc_gallery|vc_images_carousel)\s[^\]]*\b(?:image|images)="[\d,]+"[^\]]*)\]`)
 
 // captions removes the ID of each caption whose image is an asset, and reports other shortcodes.
 func (c *converter) captions(p piece) {
 	html := p.of(c.text)
 	images := slices.DeleteFunc(slices.Clone(p.tags), func(t tag) bool { return t.name != "img" })
-	ends := captionEnd.FindAllStringIndex(html, -1)
-	for _, m := range caption.FindAllStringSubmatchIndex(html, -1) {
+	ends := captionEnd().FindAllStringIndex(html, -1)
+	for _, m := range caption().FindAllStringSubmatchIndex(html, -1) {
 		for len(ends) > 0 && ends[0][0] < m[1] {
 			ends = ends[1:]
 		}
@@ -32,12 +33,12 @@ func (c *converter) captions(p piece) {
 		if isEscaped(html, m[0]) || !c.isOfAsset(images, span{p.from + m[1], p.from + ends[0][0]}) {
 			continue
 		}
-		if id := captionID.FindStringIndex(html[m[2]:m[3]]); id != nil {
+		if id := captionID().FindStringIndex(html[m[2]:m[3]]); id != nil {
 			at := p.from + m[2]
 			c.remove(span{at + id[0], at + id[1]})
 		}
 	}
-	for _, m := range otherMedia.FindAllStringSubmatchIndex(html, -1) {
+	for _, m := range otherMedia().FindAllStringSubmatchIndex(html, -1) {
 		if name := submatch(html, m, 1) + submatch(html, m, 2); !isEscaped(html, m[0]) {
 			c.leave(ByID, name, p.from+m[0])
 		}
@@ -61,10 +62,10 @@ func (c *converter) isOfAsset(images []tag, s span) bool {
 }
 
 // gallery matches the shortcode of a gallery.
-var gallery = regexp.MustCompile(`\[gallery(\s[^\]]*)?\](?:\[/gallery\])?`)
+var gallery = pattern.Lazy(`\[gallery(\s[^\]]*)?\](?:\[/gallery\])?`)
 
 // HasGallery reports whether a text may have a gallery shortcode.
-func HasGallery(text string) bool { return gallery.MatchString(text) }
+func HasGallery(text string) bool { return gallery().MatchString(text) }
 
 // ExpandGalleries replaces each gallery shortcode by the HTML that WordPress makes of it, which the
 // rendered text contains. The HTML has URLs instead of IDs. All shortcodes of a text are replaced, or
@@ -100,7 +101,7 @@ func ExpandGalleries(text, rendered string, isAsset func(url string) bool) (expa
 
 // shortcodes returns the gallery shortcodes of a text.
 func shortcodes(text string) (all []span) {
-	for _, m := range gallery.FindAllStringIndex(text, -1) {
+	for _, m := range gallery().FindAllStringIndex(text, -1) {
 		if !isEscaped(text, m[0]) {
 			all = append(all, span{m[0], m[1]})
 		}
@@ -148,23 +149,23 @@ func isStable(text string, code span, made string, hasBlocks bool) bool {
 }
 
 var (
-	galleryStart = regexp.MustCompile(`(?s)(?:<style[^>]*>[^<]*</style>\s*)?<div id=["']gallery-\d+["'] class=["']gallery [^>]*>`)
-	divTag       = regexp.MustCompile(`<(/?)div[\s>]`)
-	lineBreak    = regexp.MustCompile(`\s*[\r\n]\s*`)
+	galleryStart = pattern.Lazy(`(?s)(?:<style[^>]*>[^<]*</style>\s*)?<div id=["']gallery-\d+["'] class=["']gallery [^>]*>`)
+	divTag       = pattern.Lazy(`<(/?)div[\s>]`)
+	lineBreak    = pattern.Lazy(`\s*[\r\n]\s*`)
 	// White space at the elements of a gallery is not shown, and WordPress would make paragraphs of it.
-	beforeElement = regexp.MustCompile(`\s+(</?(?:div|dl|dt|dd|figure|figcaption)\b)`)
-	afterElement  = regexp.MustCompile(`(</?(?:div|dl|dt|dd|figure|figcaption)\b[^>]*>)\s+`)
+	beforeElement = pattern.Lazy(`\s+(</?(?:div|dl|dt|dd|figure|figcaption)\b)`)
+	afterElement  = pattern.Lazy(`(</?(?:div|dl|dt|dd|figure|figcaption)\b[^>]*>)\s+`)
 )
 
 // madeGalleries returns the HTML of the galleries in a rendered text, each on one line.
 func madeGalleries(rendered string) (all []string) {
 	for {
-		m := galleryStart.FindStringIndex(rendered)
+		m := galleryStart().FindStringIndex(rendered)
 		if m == nil {
 			return all
 		}
 		depth, end := 1, -1
-		for _, d := range divTag.FindAllStringSubmatchIndex(rendered[m[1]:], -1) {
+		for _, d := range divTag().FindAllStringSubmatchIndex(rendered[m[1]:], -1) {
 			if depth++; d[2] < d[3] {
 				depth -= 2
 			}
@@ -183,8 +184,8 @@ func madeGalleries(rendered string) (all []string) {
 
 // oneLine returns the HTML of a gallery without line breaks.
 func oneLine(made string) string {
-	made = beforeElement.ReplaceAllString(afterElement.ReplaceAllString(made, "$1"), "$1")
-	return lineBreak.ReplaceAllString(made, " ")
+	made = beforeElement().ReplaceAllString(afterElement().ReplaceAllString(made, "$1"), "$1")
+	return lineBreak().ReplaceAllString(made, " ")
 }
 
 // hasOnlyAssets reports whether HTML has images, all of them assets.

@@ -10,11 +10,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"assetferry/internal/hint"
+	"assetferry/internal/pattern"
 	"assetferry/internal/wordpress/blocks"
 )
 
@@ -84,14 +84,14 @@ func checksum(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-var plainName = regexp.MustCompile(`^[a-z0-9_][a-z0-9_-]{0,99}$`)
+var plainName = pattern.Lazy(`^[a-z0-9_][a-z0-9_-]{0,99}$`)
 
 // fileName returns the name of a post in a backup. The site chooses routes and IDs: names that are
 // not plain are replaced by their checksums.
 func fileName(p *post) string {
 	parts := []string{p.kind.name, p.id()}
 	for n, part := range parts {
-		if !plainName.MatchString(part) {
+		if !plainName().MatchString(part) {
 			parts[n] = checksum(part)[:16]
 		}
 	}
