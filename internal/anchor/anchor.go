@@ -4,12 +4,13 @@ package anchor
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"assetferry/internal/pattern"
 )
 
 // dataID is the attribute that a review expects of each element at the top.
@@ -19,17 +20,17 @@ const dataID = "data-id"
 var errEmpty = errors.New("nothing in it can be reviewed")
 
 var (
-	anyTag    = regexp.MustCompile(`<[a-zA-Z][a-zA-Z0-9-]*(?:[\s/][^<>]*)?>`) // does not match <anna@example.org>
-	blankLine = regexp.MustCompile(`\r?\n[ \t]*\r?\n\s*`)
+	anyTag    = pattern.Lazy(`<[a-zA-Z][a-zA-Z0-9-]*(?:[\s/][^<>]*)?>`) // does not match <anna@example.org>
+	blankLine = pattern.Lazy(`\r?\n[ \t]*\r?\n\s*`)
 )
 
 // Elements returns HTML whose top-level elements each have a data-id: their own, or a number. The
 // paragraphs of a text without markup become elements. Content that is never shown, such as scripts
 // and the head of a page, is removed.
 func Elements(text string) (string, error) {
-	if !anyTag.MatchString(text) {
+	if !anyTag().MatchString(text) {
 		var b strings.Builder
-		for _, paragraph := range blankLine.Split(text, -1) {
+		for _, paragraph := range blankLine().Split(text, -1) {
 			b.WriteString("<p>" + html.EscapeString(strings.TrimSpace(paragraph)) + "</p>")
 		}
 		text = b.String()

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,6 +16,7 @@ import (
 	"assetferry/internal/cli/setupcmd"
 	"assetferry/internal/config"
 	"assetferry/internal/flagname"
+	"assetferry/internal/pattern"
 	"assetferry/internal/ui"
 	"assetferry/internal/wizard"
 )
@@ -113,11 +113,11 @@ func runInit(f *command.Factory, cmd *cobra.Command, o initOptions, asks bool) e
 
 // notInFile matches the parts of a help text that a configuration file says in another way: it
 // shows the default as the value, and has lists.
-var notInFile = regexp.MustCompile(` \((default [^()]*|repeatable)\)`)
+var notInFile = pattern.Lazy(` \((default [^()]*|repeatable)\)`)
 
 // settingText makes the comment of a setting of the meaning of its flag, and of its values.
 func settingText(meaning string, values []string) string {
-	text := notInFile.ReplaceAllString(meaning, "")
+	text := notInFile().ReplaceAllString(meaning, "")
 	if last := len(values) - 1; last > 0 {
 		text += " (" + strings.Join(values[:last], ", ") + " or " + values[last] + ")"
 	}

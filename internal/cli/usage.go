@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -14,6 +12,7 @@ import (
 
 	"assetferry/internal/cli/cmdline"
 	"assetferry/internal/config"
+	"assetferry/internal/pattern"
 	"assetferry/internal/ui"
 )
 
@@ -215,9 +214,7 @@ func writeExitCodes(w io.Writer, c *cobra.Command) {
 
 // together matches parts of a text that stay on one line: a default, a variable, a flag with its
 // value, and any other word.
-var together = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\(default [^()]{1,30}\)\S*|\[\$\w+\]\S*|\(?--[a-z0-9-]+ (?:[A-Z]+|[a-z0-9/]*[0-9][a-z0-9/]*|[a-z]+(?:\|[a-z-]+)+)(?:[).,;:]+|\b)|\S+`)
-})
+var together = pattern.Lazy(`\(default [^()]{1,30}\)\S*|\[\$\w+\]\S*|\(?--[a-z0-9-]+ (?:[A-Z]+|[a-z0-9/]*[0-9][a-z0-9/]*|[a-z]+(?:\|[a-z-]+)+)(?:[).,;:]+|\b)|\S+`)
 
 // wrapHelp breaks a text into lines of at most columns characters.
 func wrapHelp(text string, columns int) []string {

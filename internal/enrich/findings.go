@@ -2,14 +2,14 @@ package enrich
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"assetferry/internal/pattern"
 )
 
 // A Finding is a problem with the description of an asset.
@@ -53,9 +53,7 @@ func findings(description, name, extension, wanted string) (found []Finding) {
 }
 
 // camera matches the names that cameras and scanners give to images: a word and several digits.
-var camera = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:img|mg|dsc|dscn|dscf|dsci|pxl|mvimg|vid|mov|gopr|sam|cimg|pict|hpim|p|kif|imgp|wp|dji|scan|scn) ?[a-z]?\d{3,}[\d ]*$`)
-})
+var camera = pattern.Lazy(`^(?:img|mg|dsc|dscn|dscf|dsci|pxl|mvimg|vid|mov|gopr|sam|cimg|pict|hpim|p|kif|imgp|wp|dji|scan|scn) ?[a-z]?\d{3,}[\d ]*$`)
 
 // emptyWords are words without meaning in a description.
 const emptyWords = " a an the this is my new untitled unbenannt ohne titel no without title description beschreibung alt text alternative " +
@@ -68,9 +66,7 @@ func isEmptyWord(word string) bool {
 }
 
 // opening matches words before a file name in a description.
-var opening = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:an? |the )?(?:image|picture|photo|photograph|graphic|bild|foto|grafik)(?: of| von|:)? +`)
-})
+var opening = pattern.Lazy(`^(?:an? |the )?(?:image|picture|photo|photograph|graphic|bild|foto|grafik)(?: of| von|:)? +`)
 
 // isJunk reports whether a description says nothing about the image.
 func isJunk(text, name, extension string) bool {
@@ -105,9 +101,7 @@ func isName(text string, words []string, name, extension string) bool {
 	return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(known, w) })
 }
 
-var fileName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[^\s]+\.(?:jpe?g|png|gif|webp|tiff?|bmp|svg|heic|avif|pdf|psd|eps)$`)
-})
+var fileName = pattern.Lazy(`^[^\s]+\.(?:jpe?g|png|gif|webp|tiff?|bmp|svg|heic|avif|pdf|psd|eps)$`)
 
 // wordsOf returns the words of a text.
 func wordsOf(text string) []string {

@@ -1,15 +1,14 @@
 package enrich
 
 import (
+	"assetferry/internal/pattern"
 	"assetferry/state/enrichment"
 	"context"
 	"errors"
 	"fmt"
 	"html"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // Texts are sent as numbered paragraphs. The numbers identify the results. Replies cannot be
@@ -196,8 +195,8 @@ func paragraphs(batch []Candidate) string {
 }
 
 var (
-	element = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)<p\b[^>]*\bdata-id="(\d{1,4})"[^>]*>(.*?)</p>`) })
-	markup  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)<[^>]*>`) })
+	element = pattern.Lazy(`(?s)<p\b[^>]*\bdata-id="(\d{1,4})"[^>]*>(.*?)</p>`)
+	markup  = pattern.Lazy(`(?s)<[^>]*>`)
 )
 
 // elements returns the text of each numbered paragraph. A number that occurs twice is ignored,

@@ -9,10 +9,10 @@ import (
 	"html/template"
 	"io"
 	"iter"
-	"regexp"
 	"strings"
 	"time"
 
+	"assetferry/internal/pattern"
 	"assetferry/internal/ui"
 )
 
@@ -146,11 +146,11 @@ func name(code string, a Amount) named { return named{hyphened(code), a} }
 func hyphened(code string) string { return strings.ReplaceAll(code, "_", "-") }
 
 // flagPattern matches flags in sentences.
-var flagPattern = regexp.MustCompile(`--[a-z][a-z-]*[a-z]`)
+var flagPattern = pattern.Lazy(`--[a-z][a-z-]*[a-z]`)
 
 // flags escapes a text and keeps its flags from being broken at hyphens.
 func flags(text string) template.HTML {
-	return template.HTML(flagPattern.ReplaceAllString(template.HTMLEscapeString(clean(text)), `<span class="flag">$0</span>`))
+	return template.HTML(flagPattern().ReplaceAllString(template.HTMLEscapeString(clean(text)), `<span class="flag">$0</span>`))
 }
 
 func (p page) write(w io.Writer) error {

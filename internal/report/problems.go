@@ -2,11 +2,11 @@ package report
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
 	"assetferry/internal/flagname"
+	"assetferry/internal/pattern"
 	"assetferry/internal/retry"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -43,7 +43,7 @@ func causeOf(i state.Item) cause {
 	if migrate.IsTooLong(i) {
 		return cause{"text_too_long", "a text is longer than the service allows", flagname.InText(migrate.TooLongRemedy())}
 	}
-	if status := serverError.FindStringSubmatch(i.Error); status != nil {
+	if status := serverError().FindStringSubmatch(i.Error); status != nil {
 		return cause{"service_error", status[1] + " errors from the service", "run the same command again"}
 	}
 	for _, k := range causes {
@@ -55,7 +55,7 @@ func causeOf(i state.Item) cause {
 }
 
 // serverError matches a status of 500 to 599 as assets.Error writes it.
-var serverError = regexp.MustCompile(`: (5\d\d) `)
+var serverError = pattern.Lazy(`: (5\d\d) `)
 
 // causes distinguishes errors; the first that matches counts. The text of assets.Error contains
 // statuses in this form.

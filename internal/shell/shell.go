@@ -2,15 +2,16 @@
 package shell
 
 import (
-	"regexp"
 	"strings"
+
+	"assetferry/internal/pattern"
 )
 
-var plainWord = regexp.MustCompile(`^[\w./:@%+=,-]+$`)
+var plainWord = pattern.Lazy(`^[\w./:@%+=,-]+$`)
 
 // Word quotes a word if a shell would change it.
 func Word(s string) string {
-	if plainWord.MatchString(s) {
+	if plainWord().MatchString(s) {
 		return s
 	}
 	return Quote(s)

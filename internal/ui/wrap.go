@@ -1,8 +1,9 @@
 package ui
 
 import (
-	"regexp"
 	"strings"
+
+	"assetferry/internal/pattern"
 )
 
 // Wrap breaks text between words into lines of at most a number of columns. A longer word has a
@@ -46,7 +47,7 @@ func wrapLine(line string, columns int, program string) string {
 	indent := line[:len(line)-len(text)]
 	command := strings.TrimPrefix(text, "$ ")
 	isCommand := indent != "" && (strings.HasPrefix(command, program+" ") || strings.HasPrefix(command, programName+" "))
-	gaps := gap.FindAllStringIndex(text, 2)
+	gaps := gap().FindAllStringIndex(text, 2)
 	if textWidth(line) <= columns || isCommand || len(gaps) > 1 {
 		return line
 	}
@@ -59,7 +60,7 @@ func wrapLine(line string, columns int, program string) string {
 }
 
 // gap matches the space between columns.
-var gap = regexp.MustCompile(`  +`)
+var gap = pattern.Lazy(`  +`)
 
 // unbroken splits text into its words. A command, and a flag with its value, count as one word.
 func unbroken(text, program string) (words []string) {

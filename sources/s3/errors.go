@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"assetferry/internal/pattern"
 	"assetferry/internal/retry"
 	"assetferry/sources"
 	"assetferry/sources/remote"
@@ -146,11 +146,11 @@ func retryAfter(err error) time.Duration {
 }
 
 // signature matches a signature of the request that a service repeats.
-var signature = regexp.MustCompile(`(?i)(signature=)[0-9a-f]+`)
+var signature = pattern.Lazy(`(?i)(signature=)[0-9a-f]+`)
 
 // withoutSecrets removes credentials from an error, because a service may repeat parts of them.
 func (s *Source) withoutSecrets(ctx context.Context, err error) error {
-	text := signature.ReplaceAllString(err.Error(), "$1…")
+	text := signature().ReplaceAllString(err.Error(), "$1…")
 	if s.credentials != nil {
 		if c, err := s.credentials.Retrieve(ctx); err == nil { // cached
 			s.redactor.Key(c.SecretAccessKey)

@@ -4,11 +4,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime/debug"
 	"strings"
 	"sync"
 
+	"assetferry/internal/pattern"
 	"assetferry/internal/shell"
 	"assetferry/internal/ui"
 )
@@ -36,10 +36,10 @@ const PlainName = "assetferry"
 
 // goRun matches the path of a program that go run built: in its temporary folder, which go run
 // deletes when the program ends, or in its cache.
-var goRun = regexp.MustCompile(`[/\\]go-build\d+[/\\]b\d+[/\\]exe[/\\]|[/\\][0-9a-f]{2}[/\\][0-9a-f]{64}-d[/\\]`)
+var goRun = pattern.Lazy(`[/\\]go-build\d+[/\\]b\d+[/\\]exe[/\\]|[/\\][0-9a-f]{2}[/\\][0-9a-f]{64}-d[/\\]`)
 
 // IsGoRun reports whether go run built the program with this path.
-func IsGoRun(program string) bool { return goRun.MatchString(program) }
+func IsGoRun(program string) bool { return goRun().MatchString(program) }
 
 // GoRunSource returns the argument of go run for this program, in the folder of the repository or
 // below it; ok is false elsewhere.
@@ -61,10 +61,8 @@ func GoRunSource() (source string, ok bool) {
 }
 
 // inSentence matches the name of this program at the start of a command in a sentence.
-var inSentence = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)(^|[\s("'])assetferry (adopt|ai|apply|assets|completion|demo|doctor|enrich|explain|export|help|init|man|migrate|plan|` +
-		`report|rewrite|runs|sandbox|schedule|state|status|sync|undo|urls|verify|version)\b`)
-})
+var inSentence = pattern.Lazy(`(?m)(^|[\s("'])assetferry (adopt|ai|apply|assets|completion|demo|doctor|enrich|explain|export|help|init|man|migrate|plan|` +
+	`report|rewrite|runs|sandbox|schedule|state|status|sync|undo|urls|verify|version)\b`)
 
 // Callable replaces the name of this program in the commands of a hint by ProgramName. All notes
 // and hints pass through it. Help topics and reports keep the plain name, because others read them

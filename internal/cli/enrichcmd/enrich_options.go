@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strings"
 
 	"assetferry/internal/ai"
 	"assetferry/internal/cli/command"
 	"assetferry/internal/cli/exit"
+	"assetferry/internal/pattern"
 )
 
 // maxOption is the maximum size of an option value in bytes.
@@ -20,7 +20,7 @@ const maxOption = 1 << 20
 
 // credentialName matches names of options and fields whose values are probably credentials. It
 // does not match "tokens", the unit of models.
-var credentialName = regexp.MustCompile(`(?i)header|authori[sz]ation|cookie|token($|[^s])|secret|password|credential|api.?key|bearer`)
+var credentialName = pattern.Lazy(`(?i)header|authori[sz]ation|cookie|token($|[^s])|secret|password|credential|api.?key|bearer`)
 
 // processingOptions parses options of Document Processing: NAME=JSON, NAME=@FILE or
 // NAME=env:VARIABLE. Credentials must be in a file or a variable, because the command line is kept
@@ -89,11 +89,11 @@ func optionValue(f *command.Factory, name, value string) ([]byte, error) {
 
 // hasCredentials reports whether the name of an option, or of a field in it, suggests credentials.
 func hasCredentials(name string, value []byte) bool {
-	if credentialName.MatchString(name) {
+	if credentialName().MatchString(name) {
 		return true
 	}
 	var decoded any
-	return json.Unmarshal(value, &decoded) == nil && anyField(decoded, credentialName.MatchString)
+	return json.Unmarshal(value, &decoded) == nil && anyField(decoded, credentialName().MatchString)
 }
 
 // anyField reports whether the name of any field in a JSON value satisfies is.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 
 	"assetferry/internal/cli/command"
 	"assetferry/internal/cli/exit"
+	"assetferry/internal/pattern"
 	"assetferry/internal/ui"
 )
 
@@ -21,13 +21,13 @@ import (
 // correct hash may be another plan. For the same reason no message has the hash of a file that
 // was not approved.
 
-var fullHash = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var fullHash = pattern.Lazy(`^[0-9a-f]{64}$`)
 
 // bindToHash refuses a plan without the approved hash. A dry run needs no hash.
 func bindToHash(ctx context.Context, f *command.Factory, cmd *cobra.Command, p *approvedPlan, hash string, dryRun bool) error {
 	given := cmd.Flags().Changed("hash")
 	switch {
-	case given && !fullHash.MatchString(strings.ToLower(hash)):
+	case given && !fullHash().MatchString(strings.ToLower(hash)):
 		return exit.Usage(fmt.Errorf("--hash: %q is not the hash of a plan", hash), "use all 64 hexadecimal digits that plan --output printed")
 	case given:
 		return p.bind(hash, "that of --hash")

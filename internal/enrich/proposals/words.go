@@ -1,10 +1,10 @@
 package proposals
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"assetferry/internal/pattern"
 )
 
 // A piece of text is in both of two texts, or only in one (Changed).
@@ -16,7 +16,7 @@ type piece struct {
 // mostWords limits the comparison to 250,000 pairs. Descriptions have far fewer words.
 const mostWords = 500
 
-var word = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\s+|[\pL\pN\pM]+|[^\s\pL\pN\pM]`) })
+var word = pattern.Lazy(`\s+|[\pL\pN\pM]+|[^\s\pL\pN\pM]`)
 
 // marked splits an old and a new text into pieces and marks the words that the other text does
 // not have.

@@ -12,11 +12,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"assetferry/internal/pattern"
 )
 
 const (
@@ -120,11 +121,11 @@ func (f *fetcher) fetch(ctx context.Context, rawURL string, headers http.Header)
 	return got, nil
 }
 
-var titlePattern = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+var titlePattern = pattern.Lazy(`(?is)<title[^>]*>(.*?)</title>`)
 
 // pageTitle returns the title of an HTML page, or "".
 func pageTitle(data []byte) string {
-	found := titlePattern.FindSubmatch(data[:min(len(data), 64<<10)])
+	found := titlePattern().FindSubmatch(data[:min(len(data), 64<<10)])
 	if found == nil {
 		return ""
 	}
