@@ -21,9 +21,18 @@ type Reference struct {
 	variable string
 	file     string
 	command  string
-	lines    bool // the value may have several lines
+	form     form // of the output of command
 	env      Env
 }
+
+// A form is the form of a value that a command prints.
+type form int
+
+const (
+	secretForm form = iota // a token or a key
+	lineForm               // one line of text
+	linesForm              // several lines
+)
 
 // IsZero reports whether there is no reference.
 func (r Reference) IsZero() bool {
@@ -57,7 +66,10 @@ func (r Reference) Resolve(ctx context.Context, warn func(string)) (token.Secret
 			return token.Secret{}, &UsageError{Msg: fmt.Sprintf("%s: %v", r.Origin, err)}
 		}
 		run := p.Secret
-		if r.lines {
+		switch r.form {
+		case lineForm:
+			run = p.Line
+		case linesForm:
 			run = p.Lines
 		}
 		secret, err := run(ctx, 0)
@@ -215,7 +227,7 @@ const sourceHeaders = "ASSETFERRY_SOURCE_HEADERS"
 // SourceHeaders returns the place of the headers for a source; zero if there are none.
 func (s *Settings) SourceHeaders() (Reference, error) {
 	r, err := s.reference(sourceHeaders)
-	r.lines = true
+	r.form = linesForm
 	return r, err
 }
 
@@ -235,6 +247,7 @@ func (s *Settings) WordPress() (user, password Reference, err error) {
 	if password, err = s.reference(wordPressPassword); err != nil {
 		return user, password, err
 	}
+	user.form, password.form = lineForm, lineForm // WordPress shows the password with spaces
 	if user.IsZero() != password.IsZero() {
 		is, missing := user.Origin, wordPressPassword
 		if user.IsZero() {

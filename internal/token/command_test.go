@@ -76,6 +76,25 @@ func TestCommandTrims(t *testing.T) {
 	}
 }
 
+// TestProgramLine verifies that a program may print words if Line is called, but not several lines.
+func TestProgramLine(t *testing.T) {
+	t.Setenv("GORACE", "atexit_sleep_ms=0")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{"print 'abcd efgh ü'": "abcd efgh ü", "print 'a b\nc'": "", "print": "", "flood": ""} {
+		p, err := token.NewProgram("'" + self + "' make-token " + args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := p.Line(t.Context(), 0)
+		if got.Reveal() != want || (err == nil) != (want != "") {
+			t.Errorf("%s: %q and %v, want %q", args, got.Reveal(), err, want)
+		}
+	}
+}
+
 // TestProgramLines verifies that a program may print several lines if Lines is called.
 func TestProgramLines(t *testing.T) {
 	t.Setenv("GORACE", "atexit_sleep_ms=0")

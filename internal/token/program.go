@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+	"unicode"
 )
 
 const (
@@ -36,6 +37,11 @@ func NewProgram(line string) (*Program, error) {
 // space. A timeout of 0 means 30 s.
 func (p *Program) Secret(ctx context.Context, timeout time.Duration) (Secret, error) {
 	return p.secret(ctx, cmp.Or(timeout, defaultTimeout), parseOutput)
+}
+
+// Line is like Secret, but the output may have spaces and letters of any script.
+func (p *Program) Line(ctx context.Context, timeout time.Duration) (Secret, error) {
+	return p.secret(ctx, cmp.Or(timeout, defaultTimeout), parseLine)
 }
 
 // Lines is like Secret, but the output may have several lines and any characters.
@@ -83,6 +89,14 @@ func parseLines(out []byte) (Secret, error) {
 		return Secret{}, errors.New("printed too much")
 	}
 	return NewSecret(s), nil
+}
+
+func parseLine(out []byte) (Secret, error) {
+	s, err := parseLines(out)
+	if err == nil && strings.ContainsFunc(s.Reveal(), unicode.IsControl) {
+		return Secret{}, errors.New("printed more than one line")
+	}
+	return s, err
 }
 
 func parseOutput(out []byte) (Secret, error) {
