@@ -40,7 +40,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.Header().Add("Link", "<https://example.com/x>; rel=shortlink, <"+root+`>; rel="https://api.w.org/"`)
 		}
 	case ok && route == "/":
-		fmt.Fprintf(w, `%s{"name": "Site", "home": "http://%s%s", "namespaces": ["wp/v2"], "authentication": {"application-passwords": {}}}`, a.notice, r.Host, a.folder+a.home)
+		fmt.Fprintf(w, `%s{"name": "Site &amp; more", "home": "http://%s%s", "namespaces": ["wp/v2"], "authentication": {"application-passwords": {}}}`, a.notice, r.Host, a.folder+a.home)
 	case ok && route == "/wp/v2/posts/7" && a.refuse > 0:
 		a.refuse--
 		w.WriteHeader(http.StatusTooManyRequests)
@@ -81,7 +81,7 @@ func TestPlacesOfTheAPI(t *testing.T) {
 			if err := c.Get(t.Context(), "/wp/v2/posts/7", url.Values{"context": {"edit"}}, &p); err != nil || p != (post{7, "a [b] {c}"}) {
 				t.Errorf("read %v, %v", p, err)
 			}
-			if s, err := c.Site(t.Context()); err != nil || s.Name != "Site" || !s.Passwords {
+			if s, err := c.Site(t.Context()); err != nil || s.Name != "Site & more" || !s.Passwords {
 				t.Errorf("the site is %+v, %v", s, err)
 			}
 		})

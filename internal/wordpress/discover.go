@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"slices"
@@ -154,7 +155,7 @@ func (c *Client) index(ctx context.Context, root *url.URL) (Site, error) {
 		return Site{}, c.fail(a, &remote.Failure{Err: fmt.Errorf("the front page of the site is at another path: %q", home.Path+"/"), Kind: retry.Fatal}, "use the URL of the front page:\n  "+site.String())
 	}
 	name, _ := got.Name.(string)
-	return Site{Name: name, Home: got.Home, Namespaces: got.Namespaces, Passwords: bytes.Contains(got.Authentication, []byte(`"application-passwords"`))}, nil
+	return Site{Name: html.UnescapeString(name), Home: got.Home, Namespaces: got.Namespaces, Passwords: bytes.Contains(got.Authentication, []byte(`"application-passwords"`))}, nil
 }
 
 // An Account is the account of the application password.
