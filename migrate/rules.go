@@ -54,6 +54,10 @@ type Rules struct {
 
 	AdoptOnly bool `json:"adopt_only,omitempty"` // adopt existing assets, upload nothing
 
+	// SignedIn means that the source was read with an application password: without one, it shows
+	// fewer objects, and other texts.
+	SignedIn bool `json:"signed_in,omitempty"`
+
 	Sync *SyncRules `json:"sync,omitempty"` // nil: only new objects are uploaded
 }
 
@@ -185,6 +189,8 @@ func fieldDifferences(was, is reflect.Value) (out []string) {
 		case string(x) == string(y):
 		case name == "mapping":
 			out = append(out, flagname.InText("the metadata rules differ (mapping, {precedence}, {ignore_metadata}, {gps}, {on_limit})"))
+		case name == "signed_in":
+			out = append(out, signedInChange(is.Field(i).Bool()))
 		case name == "places":
 			out = append(out, "the mapping puts objects in other places")
 		case nested && old != nil && now != nil:
@@ -194,6 +200,13 @@ func fieldDifferences(was, is reflect.Value) (out []string) {
 		}
 	}
 	return out
+}
+
+func signedInChange(now bool) string {
+	if now {
+		return "the source was read without an application password, and is now read with one"
+	}
+	return "the source was read with an application password, and is now read without one"
 }
 
 // inWords returns a value, or its JSON, for people.

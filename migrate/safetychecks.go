@@ -50,7 +50,7 @@ func AcceptancesFor(check string, tallies []state.Tally) (all []Acceptance) {
 			changes += t.Objects
 		}
 	}
-	if strings.Contains(check, CheckRulesChanged) {
+	if strings.Contains(check, CheckRulesChanged) || strings.Contains(check, CheckSignedOut) {
 		all = append(all, Acceptance{"accept_rules", ""})
 	}
 	if strings.Contains(check, CheckManyChanges) || strings.Contains(check, CheckLooksEncrypted) {
@@ -65,6 +65,7 @@ func AcceptancesFor(check string, tallies []state.Tally) (all []Acceptance) {
 // Fragments of the other safety check messages, which identify them.
 const (
 	CheckRulesChanged   = "the rules differ from those of the last sync"
+	CheckSignedOut      = "the source is read without an application password"
 	CheckManyChanges    = "would be replaced, moved or get new metadata"
 	CheckLooksEncrypted = "as after encryption of the source"
 	CheckManyDeletes    = "would be trashed because their objects were deleted at the source"

@@ -46,7 +46,7 @@ func openEndpoints(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	s = &endpoints{approved: approved, settings: outcome.SettingsOfRun(f, cmd)}
 	if approved != nil {
 		s.rules = approved.adopt(f)
-	} else if s.rules, err = PlanRules(f, cmd); err != nil {
+	} else if s.rules, err = PlanRules(f, cmd, url); err != nil {
 		return nil, err
 	}
 	listed, source, err := f.OpenSource(ctx, url, nil)
@@ -218,8 +218,17 @@ func mappingChecksums(f *command.Factory) (all, places string) {
 	return m.Checksum(), m.PlaceChecksum()
 }
 
-// PlanRules returns the rules that the settings and flags ask for.
-func PlanRules(f *command.Factory, cmd *cobra.Command) (migrate.Rules, error) {
+// isSignedIn reports whether the source is a WordPress site that is read with an application password.
+func isSignedIn(f *command.Factory, source string) (bool, error) {
+	if !strings.HasPrefix(source, "wordpress+") {
+		return false, nil
+	}
+	_, password, err := f.Settings.WordPress()
+	return !password.IsZero(), err
+}
+
+// PlanRules returns the rules that the settings and flags ask for, for a source.
+func PlanRules(f *command.Factory, cmd *cobra.Command, source string) (migrate.Rules, error) {
 	c := f.Settings
 	r := migrate.Rules{
 		Include: c.Include, Exclude: c.Exclude, MinAge: c.MinAge, Symlinks: c.Symlinks,
@@ -240,6 +249,9 @@ func PlanRules(f *command.Factory, cmd *cobra.Command) (migrate.Rules, error) {
 	}
 	err := oneCategoryRule(f, &r)
 	if err != nil {
+		return r, err
+	}
+	if r.SignedIn, err = isSignedIn(f, source); err != nil {
 		return r, err
 	}
 	if cmd.Flags().Lookup("limit") != nil {

@@ -172,7 +172,7 @@ func compareRules(f *command.Factory, cmd *cobra.Command, source string, last st
 		return err
 	}
 	migratecmd.IgnoreEmbedded(f, command.HasCompleteMetadata(source))
-	now, err := migratecmd.PlanRules(f, cmd)
+	now, err := migratecmd.PlanRules(f, cmd, source)
 	if err != nil {
 		return err
 	}
@@ -211,6 +211,6 @@ func flagsCanSay(f *command.Factory, was, now migrate.Rules) bool {
 	emptied := func(key string, was, now []string) bool {
 		return len(was) == 0 && len(now) > 0 && f.Settings.SourceOf(key) != config.FromFlag
 	}
-	return was.Mapping == now.Mapping && was.Places == now.Places &&
+	return was.Mapping == now.Mapping && was.Places == now.Places && was.SignedIn == now.SignedIn &&
 		!emptied("include", was.Include, now.Include) && !emptied("exclude", was.Exclude, now.Exclude)
 }

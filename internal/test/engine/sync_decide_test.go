@@ -351,3 +351,23 @@ func TestSyncGoesOnWithAcceptedRules(t *testing.T) {
 		t.Errorf("a run that has begun is guarded: %v", guarded)
 	}
 }
+
+// TestSyncStopsWithoutPassword verifies that a sync without the password of the last run needs an
+// override once.
+func TestSyncStopsWithoutPassword(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a")
+	signed := syncing()
+	signed.SignedIn = true
+	w.syncs(signed)
+	failed := func(accepted bool) []*migrate.SafetyCheckError {
+		return w.decideSync(syncing(), func(p *plan.Planner) { p.SafetyChecks.AcceptRules = accepted }).FailedChecks
+	}
+	if all := failed(false); len(all) != 1 || !strings.Contains(all[0].What, migrate.CheckSignedOut) || len(migrate.AcceptancesFor(all[0].What, nil)) != 1 {
+		t.Errorf("a sync without the password fails with %v", all)
+	}
+	if all := failed(true); len(all) != 0 {
+		t.Errorf("an accepted sync fails with %v", all)
+	}
+	w.syncs(signed)
+}

@@ -51,11 +51,14 @@ func (g SafetyChecks) MissingSentinel() *migrate.SafetyCheckError {
 }
 
 // CheckRules fails if the rules differ from those of the last sync and are not accepted: a rule
-// that excludes or moves objects changes the whole library. Resuming a run asks for no second
-// confirmation.
+// that excludes or moves objects changes the whole library. It also fails if the credentials are
+// missing that the last run had. Resuming a run asks for no second confirmation.
 func (g SafetyChecks) CheckRules(ctx context.Context, store *state.Store, run state.Run, rules migrate.Rules) error {
 	if rules.Sync == nil || g.AcceptRules || run.State == state.Applying {
 		return nil
+	}
+	if err := checkSignedIn(ctx, store, run, rules); err != nil {
+		return err
 	}
 	last, err := store.LastFinished(ctx, run.Pair.ID, migrate.SyncCommand)
 	if errors.Is(err, state.ErrNotFound) {
@@ -74,6 +77,25 @@ func (g SafetyChecks) CheckRules(ctx context.Context, store *state.Store, run st
 	return &migrate.SafetyCheckError{
 		What:     fmt.Sprintf("%s, run %s: %s; nothing was uploaded", migrate.CheckRulesChanged, last.ID, strings.Join(changed, "; ")),
 		NextStep: "check their effect with {dry_run}, then run once with {accept_rules}",
+	}
+}
+
+// checkSignedIn fails if the last run had an application password, and this one has none.
+func checkSignedIn(ctx context.Context, store *state.Store, run state.Run, rules migrate.Rules) error {
+	if rules.SignedIn {
+		return nil
+	}
+	last, err := store.FinishedBefore(ctx, run, 1)
+	if err != nil || len(last) == 0 {
+		return err
+	}
+	was, err := migrate.ReadRules(last[0])
+	if err != nil || !was.SignedIn {
+		return err
+	}
+	return &migrate.SafetyCheckError{
+		What:     fmt.Sprintf("%s, and run %s had one: files that are not public would look deleted, and texts would change; nothing was uploaded", migrate.CheckSignedOut, last[0].ID),
+		NextStep: "set the variables of the application password again, or run once with {accept_rules} if the source is to be read without it",
 	}
 }
 
