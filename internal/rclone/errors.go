@@ -21,6 +21,12 @@ var (
 	ErrFile = errors.New("is a file, not a folder")
 	// ErrUnknownRemote means that the configuration of rclone has no remote of that name.
 	ErrUnknownRemote = errors.New("no such remote in the configuration of rclone")
+	// ErrUnreachable means that no connection to the storage is possible.
+	ErrUnreachable = errors.New("the storage is not reachable")
+	// ErrCertificate means that the certificate of the storage is not valid, or not known.
+	ErrCertificate = errors.New("the certificate of the storage is not accepted")
+	// ErrPlainHTTP means that a storage with an https URL has no TLS.
+	ErrPlainHTTP = errors.New("the storage has no TLS")
 	// ErrEncrypted means that the configuration needs a password, and none is set.
 	ErrEncrypted = errors.New("the configuration of rclone is encrypted")
 	// ErrWrongPassword means that the password does not decrypt the configuration.
@@ -68,6 +74,12 @@ func (e *Error) Hint() string {
 		return "list the remotes with rclone listremotes, and create one with rclone config"
 	case errors.Is(e.Is, ErrFile):
 		return "name the folder of the file, and use --include for a part of it"
+	case errors.Is(e.Is, ErrUnreachable):
+		return "check the network, the proxy and the address of the storage, which rclone config shows and changes"
+	case errors.Is(e.Is, ErrCertificate):
+		return certificateHint(e.Message)
+	case errors.Is(e.Is, ErrPlainHTTP):
+		return "correct the URL of the storage with rclone config: its port does not speak https"
 	case e.auth:
 		return "renew the credentials of the remote with rclone config reconnect REMOTE: or rclone config"
 	case errors.Is(e.Is, ErrEncrypted), errors.Is(e.Is, ErrWrongPassword), errors.Is(e.Is, ErrConfig):
@@ -76,6 +88,16 @@ func (e *Error) Hint() string {
 		return "the storage limits requests: run the command again later, or set RCLONE_TPSLIMIT to fewer requests a second"
 	}
 	return ""
+}
+
+func certificateHint(message string) string {
+	switch {
+	case strings.Contains(message, "expired or is not yet valid"):
+		return "check the clock of this machine, and the certificate of the storage"
+	case strings.Contains(message, "certificate is valid for"), strings.Contains(message, "doesn't contain any IP SANs"):
+		return "the certificate is for another host: correct the address of the storage with rclone config"
+	}
+	return "if a private authority signed the certificate, set RCLONE_CA_CERT to a file with its certificates"
 }
 
 func configHint(err error) string {
@@ -163,6 +185,7 @@ var (
 	refused     = pattern.Lazy(`(?i)invalid_grant|invalid_client|token (has )?(been )?(expired|revoked)|expired token|empty token|couldn't fetch token|InvalidAuthenticationToken|unauthori[sz]ed|\b401\b|unable to authenticate|authentication failed|InvalidAccessKeyId|SignatureDoesNotMatch|invalid credentials|incorrect password|login incorrect|\b530\b|STATUS_LOGON_FAILURE|AuthenticationFailed`)
 	forbidden   = pattern.Lazy(`(?i)AccessDenied|access denied|permission denied|\b403\b|forbidden|AuthorizationFailure|AuthorizationPermissionMismatch`)
 	rateLimited = pattern.Lazy(`(?i)\b429\b|userRateLimitExceeded|rateLimitExceeded|rate.?limit|too many requests|too_many_requests|activityLimitReached|SlowDown|quotaExceeded|\b503\b.*busy`)
+	unreachable = pattern.Lazy(`(?i)no such host|connection refused|actively refused|no route to host|network is unreachable|unreachable (host|network)|dial tcp[^ ]* .*i/o timeout|server misbehaving`)
 	// missingFile are the texts of rclone and of the systems behind its local and SFTP storages.
 	missingFile = pattern.Lazy(`(?i)object not found|file does not exist|no such file or directory|cannot find the (file|path) specified`)
 )
@@ -187,6 +210,12 @@ func (e *Error) classify(hasPassword bool) {
 		e.kind, e.Is = retry.Permanent, fs.ErrNotExist
 	case rateLimited().MatchString(e.Message):
 		e.kind = retry.Throttled
+	case has("x509: "):
+		e.kind, e.Is = retry.Fatal, ErrCertificate
+	case has("server gave HTTP response to HTTPS client"):
+		e.kind, e.Is = retry.Fatal, ErrPlainHTTP
+	case unreachable().MatchString(e.Message):
+		e.Is = ErrUnreachable
 	case refused().MatchString(e.Message):
 		e.kind, e.auth = retry.Fatal, true
 	case forbidden().MatchString(e.Message):

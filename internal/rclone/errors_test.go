@@ -30,11 +30,19 @@ func TestFailure(t *testing.T) {
 		{"failed to find object: is a directory not a file", 500, fs.ErrNotExist, retry.Permanent, false},
 		{"failed to find object: object not found", 404, fs.ErrNotExist, retry.Permanent, false},
 		{"couldn't find root directory ID: Get \"https://x\": couldn't fetch token: invalid_grant: maybe token expired? - try refreshing with \"rclone config reconnect drive:\"", 500, nil, retry.Fatal, true},
+		{"couldn't fetch token: Post \"https://login.example/token\": dial tcp: lookup login.example: no such host", 500, ErrUnreachable, retry.Transient, false},
 		{"googleapi: Error 403: User Rate Limit Exceeded, userRateLimitExceeded", 500, nil, retry.Throttled, false},
 		{"HTTP error 429 (429 Too Many Requests) returned body", 500, nil, retry.Throttled, false},
 		{"Unauthorized: 401 Unauthorized", 500, nil, retry.Fatal, true},
 		{"AccessDenied: Access Denied status code: 403", 500, nil, retry.Permanent, true},
-		{"couldn't connect SSH: dial tcp: connection refused", 500, nil, retry.Transient, false},
+		{"couldn't connect SSH: dial tcp: connection refused", 500, ErrUnreachable, retry.Transient, false},
+		{"couldn't list files: Propfind \"http://files.example/\": dial tcp: lookup files.example on 127.0.0.53:53: no such host", 500, ErrUnreachable, retry.Transient, false},
+		{"couldn't connect SMB: dial tcp 192.0.2.1:445: i/o timeout", 500, ErrUnreachable, retry.Transient, false},
+		{"connectex: No connection could be made because the target machine actively refused it.", 500, ErrUnreachable, retry.Transient, false},
+		{"Propfind \"https://127.0.0.1:8443/\": tls: failed to verify certificate: x509: certificate signed by unknown authority", 500, ErrCertificate, retry.Fatal, false},
+		{"Propfind \"https://127.0.0.1:8443/\": x509: certificate is valid for other.example, not files.example", 500, ErrCertificate, retry.Fatal, false},
+		{"Propfind \"https://127.0.0.1:8443/\": x509: certificate has expired or is not yet valid: current time 2026-11-27", 500, ErrCertificate, retry.Fatal, false},
+		{"Propfind \"https://127.0.0.1:8443/\": http: server gave HTTP response to HTTPS client", 500, ErrPlainHTTP, retry.Fatal, false},
 		{`panic received: fatal error: Failed to load config file "/x": unable to decrypt configuration and not allowed to ask for password`, 500, ErrEncrypted, retry.Fatal, false},
 		{`Failed to load config file "/x": open /x: permission denied`, 500, ErrConfig, retry.Fatal, false},
 	} {
@@ -48,7 +56,7 @@ func TestFailure(t *testing.T) {
 		if class, _ := retry.Classify(wrapped); class != test.class || sources.IsAuth(wrapped) != test.auth {
 			t.Errorf("%s: class %s, auth %v", test.message, class, sources.IsAuth(wrapped))
 		}
-		if (test.auth || test.class == retry.Throttled || test.class == retry.Fatal) && err.Hint() == "" {
+		if (test.auth || test.class == retry.Throttled || test.class == retry.Fatal || test.is == ErrUnreachable) && err.Hint() == "" {
 			t.Errorf("%s: no hint", test.message)
 		}
 	}
