@@ -43,12 +43,12 @@ func (d *Doctor) checkRclone(ctx context.Context) Finding {
 	if ignored := rclone.IgnoredFilters(os.Environ()); len(ignored) > 0 {
 		return warning("use --include, --exclude and --min-age", "rclone does not get these filters: %s", strings.Join(ignored, ", ")).with(facts...)
 	}
-	page, err := server.ClientAdvice(ctx, remote)
+	shared, page, err := server.ClientAdvice(ctx, remote)
 	switch {
 	case err != nil:
 		return d.broken(err).with(facts...)
 	case page != "":
-		return warning("create your own client ID:\n  "+page, "the remote uses the client ID of rclone, whose rate limit all users of rclone share").with(facts...)
+		return warning("create your own client ID:\n  "+page, "the remote %s uses the client ID of rclone, whose rate limit all users of rclone share", ui.Sanitize(shared)).with(facts...)
 	}
 	return ok("version %s runs, and the remote answers", p.Version).with(facts...)
 }

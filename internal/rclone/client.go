@@ -3,7 +3,6 @@ package rclone
 import (
 	"context"
 	"slices"
-	"strings"
 )
 
 // ownClient has the pages that explain how to create a client ID, by the type of a storage for which
@@ -18,35 +17,17 @@ var ownClient = map[string]string{
 // ownAccess are the settings that replace the client ID of rclone.
 var ownAccess = []string{"client_id", "service_account_file", "service_account_credentials", "env_auth", "box_config_file", "access_token"}
 
-// ClientAdvice returns the page about client IDs if the remote uses that of rclone, and "" if not. It
-// returns the page once, so that a command does not show it twice.
-func (s *Server) ClientAdvice(ctx context.Context, r Remote) (page string, err error) {
-	kind, isType := strings.CutPrefix(r.Name, ":")
-	stored := map[string]string{} // with secrets, which are not used
-	if !isType {
-		if err := s.decode(ctx, "config/get", map[string]string{"name": r.Name}, &stored); err != nil {
-			return "", err
-		}
-		kind = stored["type"]
-		if value := valueOf(s.options.Environ, variable("config", r.Name, "type")); value != "" {
-			kind = value
+// ClientAdvice returns the remote that uses the client ID of rclone, which is r or one behind it, and
+// the page about client IDs. Both are "" if there is none. It returns them once, so that a command does
+// not show them twice.
+func (s *Server) ClientAdvice(ctx context.Context, r Remote) (remote, page string, err error) {
+	found, err := s.storages(ctx, r)
+	for _, one := range found {
+		isSet := func(setting string) bool { return one.get(setting) != "" }
+		page := ownClient[one.kind]
+		if page != "" && !slices.ContainsFunc(ownAccess, isSet) && !s.advised.Swap(true) {
+			return one.name, page, nil
 		}
 	}
-	isSet := func(setting string) bool {
-		return stored[setting] != "" || valueOf(s.options.Environ, variable(kind, setting)) != "" ||
-			valueOf(s.options.Environ, variable("config", r.Name, setting)) != "" ||
-			slices.ContainsFunc(r.Parameters, func(p string) bool { return strings.HasPrefix(p, setting+"=") })
-	}
-	if slices.ContainsFunc(ownAccess, isSet) {
-		return "", nil
-	}
-	if page = ownClient[kind]; page == "" || s.advised.Swap(true) {
-		return "", nil
-	}
-	return page, nil
-}
-
-// variable returns the name of a variable of rclone.
-func variable(parts ...string) string {
-	return strings.ToUpper("RCLONE_" + strings.ReplaceAll(strings.Join(parts, "_"), "-", "_"))
+	return "", "", err
 }

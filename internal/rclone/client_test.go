@@ -9,18 +9,26 @@ import (
 func TestClientAdvice(t *testing.T) {
 	for name, test := range map[string]struct {
 		config, remote, variable string
-		advised                  bool
+		advised                  string // the remote that uses the client ID of rclone
 	}{
-		"shared":                    {"[photos]\ntype = drive\n", "photos:", "", true},
-		"own":                       {"[photos]\ntype = drive\nclient_id = 123\n", "photos:", "", false},
-		"service account":           {"[photos]\ntype = drive\nservice_account_file = account.json\n", "photos:", "", false},
-		"another storage":           {"[photos]\ntype = sftp\n", "photos:", "", false},
-		"own, of all remotes":       {"[photos]\ntype = drive\n", "photos:", "RCLONE_DRIVE_CLIENT_ID=123", false},
-		"own, of this remote":       {"[photos]\ntype = drive\n", "photos:", "RCLONE_CONFIG_PHOTOS_CLIENT_ID=123", false},
-		"own, of another remote":    {"[photos]\ntype = drive\n", "photos:", "RCLONE_CONFIG_OTHER_CLIENT_ID=123", true},
-		"type in a variable":        {"", "my-photos:", "RCLONE_CONFIG_MY_PHOTOS_TYPE=dropbox", true},
-		"connection string":         {"", ":onedrive:", "", true},
-		"own, in connection string": {"", ":onedrive,client_id=123:", "", false},
+		"shared":                    {"[photos]\ntype = drive\n", "photos:", "", "photos"},
+		"own":                       {"[photos]\ntype = drive\nclient_id = 123\n", "photos:", "", ""},
+		"service account":           {"[photos]\ntype = drive\nservice_account_file = account.json\n", "photos:", "", ""},
+		"another storage":           {"[photos]\ntype = sftp\n", "photos:", "", ""},
+		"own, of all remotes":       {"[photos]\ntype = drive\n", "photos:", "RCLONE_DRIVE_CLIENT_ID=123", ""},
+		"own, of this remote":       {"[photos]\ntype = drive\n", "photos:", "RCLONE_CONFIG_PHOTOS_CLIENT_ID=123", ""},
+		"own, of another remote":    {"[photos]\ntype = drive\n", "photos:", "RCLONE_CONFIG_OTHER_CLIENT_ID=123", "photos"},
+		"type in a variable":        {"", "my-photos:", "RCLONE_CONFIG_MY-PHOTOS_TYPE=dropbox", "my-photos"},
+		"connection string":         {"", ":onedrive:", "", ":onedrive"},
+		"own, in connection string": {"", ":onedrive,client_id=123:", "", ""},
+		"encrypted":                 {"[photos]\ntype = drive\n[secret]\ntype = crypt\nremote = photos:a b\n", "secret:", "", "photos"},
+		"encrypted, own":            {"[photos]\ntype = drive\nclient_id = 123\n[secret]\ntype = crypt\nremote = photos:a\n", "secret:", "", ""},
+		"behind several":            {"[my photos]\ntype = box\n[secret]\ntype = crypt\nremote = my photos:a\n[short]\ntype = alias\nremote = secret:\n", "short:", "", "my photos"},
+		"combined":                  {"[photos]\ntype = drive\n[all]\ntype = combine\nupstreams = a=/srv \"b c=photos:a b\"\n", "all:", "", "photos"},
+		"united":                    {"[photos]\ntype = drive\n[disk]\ntype = local\n[pool]\ntype = union\nupstreams = disk:a photos:b:ro\n", "pool:", "", "photos"},
+		"in a connection string":    {"[photos]\ntype = drive\n", `:crypt,remote="photos:it""s":`, "", "photos"},
+		"loop":                      {"[a]\ntype = alias\nremote = b:\n[b]\ntype = alias\nremote = a:c\n", "a:", "", ""},
+		"named, not behind":         {"[photos]\ntype = drive\n[disk]\ntype = local\ndescription = copy of photos:\n", "disk:", "", ""},
 	} {
 		environ := environment(t, test.variable)
 		if err := os.WriteFile(valueOf(environ, "RCLONE_CONFIG"), []byte(test.config), 0o600); err != nil {
@@ -31,10 +39,10 @@ func TestClientAdvice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if page, err := s.ClientAdvice(t.Context(), r); err != nil || (page != "") != test.advised {
-			t.Errorf("%s: %q, %v", name, page, err)
+		if remote, page, err := s.ClientAdvice(t.Context(), r); err != nil || (page != "") != (test.advised != "") || remote != test.advised {
+			t.Errorf("%s: %q, %q, %v", name, remote, page, err)
 		}
-		if page, err := s.ClientAdvice(t.Context(), r); err != nil || page != "" {
+		if _, page, err := s.ClientAdvice(t.Context(), r); err != nil || page != "" {
 			t.Errorf("%s, again: %q, %v", name, page, err)
 		}
 	}

@@ -25,6 +25,17 @@ var ErrSecretParameter = errors.New("a connection string must not contain secret
 // ParseRemote parses REMOTE:path, where REMOTE may be a connection string. Its errors do not contain
 // the text, which may contain a secret.
 func ParseRemote(text string) (Remote, error) {
+	r, err := parse(text)
+	for _, p := range r.Parameters {
+		if name, value, _ := strings.Cut(p, "="); isSecretParameter(name, value) {
+			return Remote{}, fmt.Errorf("%w, such as %s", ErrSecretParameter, name)
+		}
+	}
+	return r, err
+}
+
+// parse parses a remote, which may contain secrets.
+func parse(text string) (Remote, error) {
 	var r Remote
 	rest := text
 	if strings.HasPrefix(rest, ":") {
@@ -36,11 +47,6 @@ func ParseRemote(text string) (Remote, error) {
 	}
 	r.Name += parts[0]
 	r.Parameters = parts[1:]
-	for _, p := range r.Parameters {
-		if name, value, _ := strings.Cut(p, "="); isSecretParameter(name, value) {
-			return Remote{}, fmt.Errorf("%w, such as %s", ErrSecretParameter, name)
-		}
-	}
 	if rest != "" {
 		r.Path = path.Clean(rest)
 	}

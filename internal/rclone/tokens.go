@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
-	"strings"
 )
 
 // renewed are the settings of remotes that rclone changes by itself. The former value is often
@@ -29,38 +28,10 @@ func (s *Server) CheckTokens(ctx context.Context, r Remote) error {
 	return nil
 }
 
-// RenewsTokens reports whether rclone renews tokens of a remote, or of one behind it, as that of an
-// encrypted remote.
+// RenewsTokens reports whether rclone renews tokens of a remote, or of one behind it.
 func (s *Server) RenewsTokens(ctx context.Context, r Remote) (bool, error) {
-	var remotes map[string]map[string]string
-	if err := s.decode(ctx, "config/dump", nil, &remotes); err != nil {
-		return false, err
-	}
-	return renewsTokens(remotes, r), nil
-}
-
-func renewsTokens(remotes map[string]map[string]string, r Remote) bool {
-	seen := map[string]bool{}
-	var renews func(name string) bool
-	behind := func(text string) bool {
-		for other := range remotes {
-			if strings.Contains(text, other+":") && renews(other) {
-				return true
-			}
-		}
-		return false
-	}
-	renews = func(name string) bool {
-		if seen[name] {
-			return false
-		}
-		seen[name] = true
-		for setting, value := range remotes[name] {
-			if slices.Contains(renewed, setting) && value != "" || behind(value) {
-				return true
-			}
-		}
-		return false
-	}
-	return renews(r.Name) || slices.ContainsFunc(r.Parameters, behind)
+	found, err := s.storages(ctx, r)
+	return slices.ContainsFunc(found, func(one storage) bool {
+		return slices.ContainsFunc(renewed, func(setting string) bool { return one.get(setting) != "" })
+	}), err
 }

@@ -111,8 +111,8 @@ func (f *Factory) AdviseClient(ctx context.Context) {
 	if r == nil {
 		return
 	}
-	if page, err := f.rclone.ClientAdvice(ctx, *r); err == nil && page != "" { // without the configuration there is no advice
-		f.Out.Notef("The remote %s uses the client ID of rclone, whose rate limit all users of rclone share. Create your own:\n  %s", ui.Sanitize(r.Name), page)
+	if remote, page, err := f.rclone.ClientAdvice(ctx, *r); err == nil && page != "" { // without the configuration there is no advice
+		f.Out.Notef("The remote %s uses the client ID of rclone, whose rate limit all users of rclone share. Create your own:\n  %s", ui.Sanitize(remote), page)
 	}
 }
 

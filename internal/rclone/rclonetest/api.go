@@ -66,7 +66,6 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // parameters are those of all commands.
 type parameters struct {
 	Fs, Remote string
-	Name       string // of a remote
 	Opt        struct {
 		Recurse, ShowHash, FilesOnly, DirsOnly bool
 	}
@@ -97,9 +96,6 @@ func (a *api) answer(command string, in parameters) (any, error) {
 		return map[string]any{"remotes": slices.Sorted(maps.Keys(known))}, err
 	case "config/dump":
 		return remotes()
-	case "config/get":
-		known, err := remotes()
-		return known[in.Name], err
 	case "core/pid":
 		return map[string]int{"pid": os.Getpid()}, nil
 	case "core/memstats":
