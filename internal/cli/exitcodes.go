@@ -68,7 +68,7 @@ var codes = map[string]string{
 	"assets":     askCodes,
 	"ai":         askCodes,
 	"enrich":     askStateCodes,
-	"schedule":   offlineCodes,
+	"schedule":   "0 1 2 12 130",
 	"state":      keepCodes,
 	"completion": offlineCodes,
 	"help":       offlineCodes,

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/csv"
+	"fmt"
 	"strings"
+
+	"assetferry/internal/retry"
 )
 
 // A storage is a remote with its settings. They contain secrets, so it is neither kept nor shown.
@@ -33,6 +36,18 @@ func (s *Server) storages(ctx context.Context, r Remote) (found []storage, err e
 		waiting = append(waiting, one.behind()...)
 	}
 	return found, nil
+}
+
+// CheckNames returns an ErrUnknownRemote if the configuration lacks a remote or one behind it. It sends
+// no request to a storage.
+func (s *Server) CheckNames(ctx context.Context, r Remote) error {
+	found, err := s.storages(ctx, r)
+	for _, one := range found {
+		if one.kind == "" {
+			return &Error{Message: fmt.Sprintf("%v: %q", ErrUnknownRemote, one.name), Is: ErrUnknownRemote, kind: retry.Fatal}
+		}
+	}
+	return err
 }
 
 // storage returns the storage of a remote with the settings that are stored for it. As in rclone, the

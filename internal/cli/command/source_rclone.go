@@ -42,22 +42,43 @@ func rcloneName(source string) (string, error) {
 	return rcloneScheme + r.String(), nil
 }
 
-// openRclone opens a remote of rclone as a source.
-func (f *Factory) openRclone(ctx context.Context, source string) (sources.Source, string, error) {
+// remoteOf returns the remote of a source, and the rclone of this command.
+func (f *Factory) remoteOf(ctx context.Context, source string) (rclone.Remote, *rclone.Server, error) {
 	text, _ := config.RemoteOf(source)
 	r, err := rclone.ParseRemote(text)
 	switch {
 	case errors.Is(err, rclone.ErrSecretParameter):
-		return nil, "", badURL(err, secretHint)
+		return r, nil, badURL(err, secretHint)
 	case err != nil:
-		return nil, "", badURL(err, rcloneHint)
+		return r, nil, badURL(err, rcloneHint)
 	}
 	server, err := f.Rclone(ctx)
+	return r, server, unopened(ctx, r, err)
+}
+
+// unopened adds the source to the error of a remote that cannot be opened.
+func unopened(ctx context.Context, r rclone.Remote, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	return &sources.Error{Op: "open", Source: rcloneScheme + r.String(), Err: err, Hint: exit.HintOf(err)}
+}
+
+// ConfiguredRemote returns the cleaned name of a source, whose remote must be in the configuration of
+// rclone. It sends no request to the storage.
+func (f *Factory) ConfiguredRemote(ctx context.Context, source string) (string, error) {
+	r, server, err := f.remoteOf(ctx, source)
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, "", err
-		}
-		return nil, "", &sources.Error{Op: "open", Source: rcloneScheme + r.String(), Err: err, Hint: exit.HintOf(err)}
+		return "", err
+	}
+	return rcloneScheme + r.String(), unopened(ctx, r, server.CheckNames(ctx, r))
+}
+
+// openRclone opens a remote of rclone as a source.
+func (f *Factory) openRclone(ctx context.Context, source string) (sources.Source, string, error) {
+	r, server, err := f.remoteOf(ctx, source)
+	if err != nil {
+		return nil, "", err
 	}
 	if problem, ok := errors.AsType[*rclone.ConfigError](server.CheckTokens(ctx, r)); ok {
 		f.Out.Log().Warn("rclone cannot store renewed tokens, so a later run may be refused: " + problem.Error() + "; " + problem.Hint())
@@ -143,12 +164,12 @@ func (f *Factory) RcloneSources(ctx context.Context) ([]string, error) {
 // InheritRclone adds what a scheduled run needs to start rclone: its variables and its configuration,
 // in which rclone stores renewed tokens.
 func (f *Factory) InheritRclone(ctx context.Context, inherited config.Inheritance) (config.Inheritance, error) {
-	environ := os.Environ()
-	program, err := rclone.Find(ctx, f.Settings.Rclone, environ)
+	server, err := f.Rclone(ctx)
 	if err != nil {
 		return inherited, err
 	}
-	file, err := rclone.ConfigFile(ctx, program, environ)
+	environ := os.Environ()
+	file, err := rclone.ConfigFile(ctx, server.Program(), environ)
 	if err != nil {
 		return inherited, err
 	}

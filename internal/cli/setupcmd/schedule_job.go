@@ -75,10 +75,10 @@ func wholeSource(ctx context.Context, f *command.Factory, source string) (string
 	if command.IsTable(source) {
 		return command.WholeTable(source)
 	}
-	name, err := command.NameOf(source)
 	if command.IsRclone(source) {
-		return name, err
+		return f.ConfiguredRemote(ctx, source)
 	}
+	_, err := command.NameOf(source)
 	return source, err
 }
 
