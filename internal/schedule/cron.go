@@ -2,7 +2,10 @@ package schedule
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
+
+	"assetferry/internal/shell"
 )
 
 // longest is the maximum length of a cron line in the strictest implementation.
@@ -36,9 +39,22 @@ func (t Task) Line() (string, error) {
 	log := shellWord(t.Log)
 	fmt.Fprintf(&b, " ) >>%s 2>&1 || { code=$?; [ $code = 7 ] || { echo %s: exit code $code, see %s; exit $code; }; }", log, t.Name, log)
 	if b.Len() > longest {
-		return "", &UnwritableError{b.String(), fmt.Sprintf("cron lines have at most %d bytes", longest)}
+		return "", t.tooLong(b.Len())
 	}
 	return b.String() + "\n", nil
+}
+
+// tooLong returns the error of a line with so many bytes.
+func (t Task) tooLong(bytes int) error {
+	inPath, try := "", "write the settings into a job (assetferry help schedule), or use --format systemd"
+	for _, v := range t.Environment {
+		if v.Name == "PATH" && bytes-len(v.Value) < longest {
+			short := eachOnce(filepath.Dir(t.Command[0]) + ":/usr/local/bin:/usr/bin:/bin")
+			inPath = fmt.Sprintf(", %d of them in PATH", len(v.Value))
+			try = "reduce PATH to the folders of the programs that the sync starts, then run the command again; for example:\n  PATH=" + shell.Word(short)
+		}
+	}
+	return &UnwritableError{Why: fmt.Sprintf("its cron line has %d bytes%s, and cron accepts at most %d", bytes, inPath, longest), Try: try}
 }
 
 // shellWord quotes a text for a shell that cron starts. To cron, "%" ends the line unless a backslash

@@ -4,6 +4,7 @@
 package schedule
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -58,18 +59,28 @@ func (t Task) check() error {
 	}
 	for _, text := range texts {
 		if !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
-			return &UnwritableError{text, "it contains a control character or is not UTF-8"}
+			return &UnwritableError{Text: text, Why: "it contains a control character or is not UTF-8"}
 		}
 	}
 	return nil
 }
 
 // An UnwritableError reports a text that a unit or a crontab cannot contain.
-type UnwritableError struct{ Text, Why string }
+type UnwritableError struct {
+	Text string // empty: the whole command
+	Why  string
+	Try  string // the next step; empty: another name
+}
 
 func (e *UnwritableError) Error() string {
+	if e.Text == "" {
+		return "cannot schedule the command: " + e.Why
+	}
 	return fmt.Sprintf("cannot schedule a command with %q: %s", e.Text, e.Why)
 }
+
+// Hint returns the next step.
+func (e *UnwritableError) Hint() string { return cmp.Or(e.Try, "rename it or use a symbolic link") }
 
 // needs returns all paths that must exist.
 func (t Task) needs() []string {

@@ -215,7 +215,7 @@ func (u *unit) command(words []string) string {
 
 func (u *unit) fail(text, why string) {
 	if u.err == nil {
-		u.err = &UnwritableError{text, why}
+		u.err = &UnwritableError{Text: text, Why: why}
 	}
 }
 

@@ -107,7 +107,7 @@ func writeSchedule(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 		err = printUnits(f, job, o.output)
 	}
 	if e, ok := errors.AsType[*schedule.UnwritableError](err); ok {
-		return exit.Usage(e, "rename it or use a symbolic link; a long command gets shorter with a job (assetferry help schedule)")
+		return exit.Usage(e, e.Hint())
 	}
 	return err
 }
