@@ -45,7 +45,7 @@ func (i Info) HasTimes() bool { return i.Precision < noTimes }
 // does not answer.
 func (s *Server) Info(ctx context.Context, fs string) (Info, error) {
 	var info Info
-	err := s.decode(ctx, "operations/fsinfo", map[string]string{"fs": fs}, &info)
+	err := s.decode(ctx, describe, map[string]string{"fs": fs}, &info)
 	return info, err
 }
 

@@ -86,6 +86,8 @@ func (e *Error) Hint() string {
 		return configHint(e.Is)
 	case e.kind == retry.Throttled:
 		return "the storage limits requests: run the command again later, or set RCLONE_TPSLIMIT to fewer requests a second"
+	case e.Command == describe:
+		return "check the remote with rclone lsd REMOTE: or change it with rclone config"
 	}
 	return ""
 }
@@ -157,6 +159,9 @@ func (e *StartError) IsAuth() bool {
 
 // Class implements retry.Classified: no other call succeeds either.
 func (e *StartError) Class() retry.Class { return retry.Fatal }
+
+// describe is the command that opens a storage. Its errors are mostly those of the settings.
+const describe = "operations/fsinfo"
 
 // maxErrorBody limits the memory for a response that reports an error.
 const maxErrorBody = 64 << 10
