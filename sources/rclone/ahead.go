@@ -242,8 +242,11 @@ func (s *Source) loadAs(ctx context.Context, f *folder, whole bool, skip func(pr
 		if e.isDir && whole {
 			below++
 		}
-		if e.isDir && !whole && !e.mangled && isName(f.prefix+key) && !skip(f.prefix+key) {
+		if e.isDir && !whole && isName(f.prefix+key) && !skip(f.prefix+key) {
 			f.dirs = append(f.dirs, key)
+			if e.mangled { // twice, so that unique drops it and a folder that really has this name
+				f.dirs = append(f.dirs, key)
+			}
 		}
 		data := e.data()
 		f.bytes += int64(len(key) + len(data))

@@ -75,20 +75,15 @@ func (w *walk) visit(f *folder) (err error) {
 	return nil
 }
 
-// begin returns the key in a folder after which the walk has to look.
+// begin returns the key in a folder after which the walk has to look: it must see the folders of the
+// last key again, because one of them may be ambiguous.
 func (w *walk) begin(f *folder) sources.Key {
 	rest, below := strings.CutPrefix(string(w.after), f.prefix)
 	if !below {
 		return ""
 	}
-	if f.isWhole {
-		return sources.Key(rest)
-	}
 	name, _, _ := strings.Cut(rest, "/") // its folder has a slash, so it comes later
-	if name != rest {
-		return sources.Key(name)
-	}
-	return sources.Key(rest)
+	return sources.Key(name)
 }
 
 // entry yields an entry of a folder, or what is below it. Several entries of the same name cannot be
@@ -137,10 +132,10 @@ func (w *walk) file(key string, group []keyindex.Record) error {
 	e := entryOf(key, group[0].Data)
 	o := sources.Object{Key: sources.Key(key), Size: e.size, Time: e.time, VersionTag: e.tag}
 	switch {
-	case e.isLink:
-		o = sources.Object{Key: o.Key, Obstacle: sources.Symlink}
 	case len(group) > 1:
 		o = sources.Object{Key: o.Key, Obstacle: sources.Ambiguous}
+	case e.isLink:
+		o = sources.Object{Key: o.Key, Obstacle: sources.Symlink}
 	case e.mangled:
 		o.Obstacle = sources.Unreadable.Because("its name is not valid UTF-8")
 	case !isName(key):

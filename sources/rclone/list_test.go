@@ -55,6 +55,8 @@ func TestObstacles(t *testing.T) {
 			[]string{"text: has no size"}},
 		"no UTF-8": {map[string]file{"a": raw(`a\ufffd`), "b": raw("b\ufffd"), "c": raw(`c\\ufffd`), "d": raw("d", folder(`e\ufffd`))},
 			[]string{"a\ufffd: cannot be read: its name is not valid UTF-8", "b\ufffd", `c\ufffd`, "d", "e\ufffd/: directory cannot be read"}},
+		"no UTF-8, and a folder of that name": {map[string]file{"a": raw("a", folder(`d\ufffd`), folder("d\ufffd")), "e/1": raw("e/1"), "f/2": raw("f/2")},
+			[]string{"a", "d\ufffd/: directory cannot be read", "e/1", "f/2"}},
 		"a loop": {map[string]file{"a": raw("a", folder("..")), "b": raw(".")},
 			[]string{".: cannot be read: rclone cannot request a name like this", "../: directory cannot be read", "a"}},
 		"a file and a folder": {map[string]file{"a": raw("a"), "a/b": raw("a/b"), "a!": raw("a!")}, []string{"a", "a!", "a/b"}},
@@ -70,6 +72,21 @@ func TestObstacles(t *testing.T) {
 	}
 }
 
+// TestResumeBehindAmbiguousFolder verifies that a listing that continues behind a folder which several
+// have the path of does not list what is in one of them.
+func TestResumeBehindAmbiguousFolder(t *testing.T) {
+	twice := file{raw: `{"Path": "x/d/1", "Size": 1, "IsDir": false}, {"Path": "x/d", "Size": -1, "IsDir": true}, {"Path": "x/d", "Size": -1, "IsDir": true}`}
+	f := newFake(wholeFeatures, "x/e")
+	f.files["x/d/1"] = twice
+	s := f.source(t, Options{})
+	for after, want := range map[sources.Key][]string{"": {"x/d/: directory cannot be read", "x/e"}, "x/d/": {"x/e"}, "x/d/0": {"x/e"}} {
+		objects, err := list(t.Context(), s, after)
+		if got := obstacles(objects); err != nil || !slices.Equal(got, want) {
+			t.Errorf("after %q: %q, %v; want %q", after, got, err, want)
+		}
+	}
+}
+
 // TestLinks verifies that the links of a local folder are reported, or followed by rclone.
 func TestLinks(t *testing.T) {
 	const local = `{"Features": {"IsLocal": true, "SlowHash": true}, "Hashes": ["md5"], "Precision": 1}`
@@ -77,6 +94,11 @@ func TestLinks(t *testing.T) {
 	s := f.source(t, Options{})
 	objects, err := list(t.Context(), s, "")
 	if got, want := obstacles(objects), []string{"a.jpg", "b.jpg: symbolic link"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v; want %q", got, err, want)
+	}
+	f.put("a.jpg.rclonelink", nil)
+	objects, err = list(t.Context(), s, "")
+	if got, want := obstacles(objects), []string{"a.jpg: several objects have this key", "b.jpg: symbolic link"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, %v; want %q", got, err, want)
 	}
 	if s.root != "fake,links=true:folder" || s.Identity() != "rclone:fake:folder" {
