@@ -26,7 +26,7 @@ func (s *Server) ClientAdvice(ctx context.Context, r Remote) (remote, page strin
 		isSet := func(setting string) bool { return one.get(setting) != "" }
 		page := ownClient[one.kind]
 		if page != "" && !slices.ContainsFunc(ownAccess, isSet) && !s.advised.Swap(true) {
-			return one.name, page, nil
+			return one.Name, page, nil
 		}
 	}
 	return "", "", err

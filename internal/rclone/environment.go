@@ -24,6 +24,19 @@ var (
 // request for each, as in S3. They show changes as well.
 const serverTimes = "RCLONE_USE_SERVER_MODTIME=true"
 
+// strictNames makes rclone report names that it cannot decrypt instead of omitting them. Users may set
+// another value, and older versions ignore it.
+const strictNames = "RCLONE_CRYPT_STRICT_NAMES"
+
+// withSettings adds our settings to the environment of rclone.
+func withSettings(environ []string) []string {
+	environ = append(environ, serverTimes)
+	if valueOf(environ, strictNames) == "" {
+		environ = append(environ, strictNames+"=true")
+	}
+	return environ
+}
+
 // childEnvironment returns the environment of rclone: ours, without our own variables, which may be
 // secret, and without those of rclone that change a listing or the way it runs. ignored are the
 // names of variables with filters, sorted.
@@ -70,7 +83,7 @@ func valueOf(environ []string, name string) string {
 }
 
 // secretNames are parts of names of variables and parameters whose values are secret.
-var secretNames = []string{"pass", "secret", "token", "key", "credential", "auth", "cookie", "sas", "bearer", "private", "signature"}
+var secretNames = []string{"pass", "secret", "token", "key", "credential", "auth", "cookie", "sas", "bearer", "private", "signature", "header"}
 
 // LooksSecret reports whether the name of a variable or of a parameter of a connection string
 // suggests a secret value.

@@ -33,6 +33,8 @@ var (
 	ErrWrongPassword = errors.New("wrong password for the configuration of rclone")
 	// ErrConfig means that the configuration cannot be read.
 	ErrConfig = errors.New("the configuration of rclone cannot be read")
+	// ErrUndecryptable means that rclone cannot decrypt a name or the content of an encrypted remote.
+	ErrUndecryptable = errors.New("cannot be decrypted")
 	// ErrTooManyCrashes means that rclone ended unexpectedly too often in one command.
 	ErrTooManyCrashes = errors.New("rclone ended unexpectedly too often")
 	// ErrClosed means that the Server is closed.
@@ -82,6 +84,8 @@ func (e *Error) Hint() string {
 		return "correct the URL of the storage with rclone config: its port does not speak https"
 	case e.auth:
 		return "renew the credentials of the remote with rclone config reconnect REMOTE: or rclone config"
+	case errors.Is(e.Is, ErrUndecryptable):
+		return hintUndecryptable
 	case errors.Is(e.Is, ErrEncrypted), errors.Is(e.Is, ErrWrongPassword), errors.Is(e.Is, ErrConfig):
 		return configHint(e.Is)
 	case e.kind == retry.Throttled:
@@ -91,6 +95,9 @@ func (e *Error) Hint() string {
 	}
 	return ""
 }
+
+// hintUndecryptable is the next step after ErrUndecryptable.
+const hintUndecryptable = "correct password and password2 of the encrypted remote with rclone config; if foreign files are in its storage, remove them, or omit them with RCLONE_CRYPT_STRICT_NAMES=false"
 
 func certificateHint(message string) string {
 	switch {
@@ -205,6 +212,8 @@ func (e *Error) classify(hasPassword bool) {
 		e.kind, e.Is = retry.Fatal, configReason(e.Message, hasPassword)
 	case has("didn't find section in config file"), has("didn't find backend called"):
 		e.kind, e.Is = retry.Fatal, ErrUnknownRemote
+	case has("undecryptable"), has("bad password?"):
+		e.kind, e.Is = retry.Permanent, ErrUndecryptable
 	case has("directory not found"):
 		e.kind, e.Is = retry.Permanent, ErrDirectoryNotFound
 	case has("is a file not a directory"):

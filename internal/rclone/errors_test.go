@@ -35,6 +35,7 @@ func TestFailure(t *testing.T) {
 		{"HTTP error 429 (429 Too Many Requests) returned body", 500, nil, retry.Throttled, false},
 		{"Unauthorized: 401 Unauthorized", 500, nil, retry.Fatal, true},
 		{"AccessDenied: Access Denied status code: 403", 500, nil, retry.Permanent, true},
+		{"error in ListJSON: there were 2 undecryptable name errors. first error: a.txt: undecryptable file name detected: not an encrypted file - does not match suffix", 500, ErrUndecryptable, retry.Permanent, false},
 		{"couldn't connect SSH: dial tcp: connection refused", 500, ErrUnreachable, retry.Transient, false},
 		{"couldn't list files: Propfind \"http://files.example/\": dial tcp: lookup files.example on 127.0.0.53:53: no such host", 500, ErrUnreachable, retry.Transient, false},
 		{"couldn't connect SMB: dial tcp 192.0.2.1:445: i/o timeout", 500, ErrUnreachable, retry.Transient, false},

@@ -52,8 +52,7 @@ func (p *process) start(ctx context.Context, program Program, o Options) error {
 		return &StartError{Path: program.Path, Log: p.log.reason(3), Err: err, Try: "check whether rclone works:\n  " + program.Path + " listremotes"}
 	}
 	env, _ := childEnvironment(o.Environ)
-	env = append(env, serverTimes)
-	listen, env, err := p.listenOptions(program, o, env)
+	listen, env, err := p.listenOptions(program, o, withSettings(env))
 	if err != nil {
 		return failed(err)
 	}

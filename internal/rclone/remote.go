@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -25,17 +26,20 @@ var ErrSecretParameter = errors.New("a connection string must not contain secret
 // ParseRemote parses REMOTE:path, where REMOTE may be a connection string. Its errors do not contain
 // the text, which may contain a secret.
 func ParseRemote(text string) (Remote, error) {
-	r, err := parse(text)
+	r, err := parseRemote(text)
+	if err != nil {
+		return Remote{}, err
+	}
 	for _, p := range r.Parameters {
 		if name, value, _ := strings.Cut(p, "="); isSecretParameter(name, value) {
 			return Remote{}, fmt.Errorf("%w, such as %s", ErrSecretParameter, name)
 		}
 	}
-	return r, err
+	return r, nil
 }
 
-// parse parses a remote, which may contain secrets.
-func parse(text string) (Remote, error) {
+// parseRemote parses a remote that may contain secrets.
+func parseRemote(text string) (Remote, error) {
 	var r Remote
 	rest := text
 	if strings.HasPrefix(rest, ":") {
@@ -77,11 +81,35 @@ func splitConnection(text string) (parts []string, path string, ok bool) {
 	return nil, "", false
 }
 
-// isSecretParameter reports whether a parameter is a secret. Switches and names of files are none.
+// unquote returns the value of a parameter without its quotes.
+func unquote(value string) string {
+	if len(value) < 2 || value[0] != '"' && value[0] != '\'' || value[len(value)-1] != value[0] {
+		return value
+	}
+	quote := value[:1]
+	return strings.ReplaceAll(value[1:len(value)-1], quote+quote, quote)
+}
+
+// isSecretParameter reports whether a parameter is a secret, or contains one. Switches and names of
+// files are none.
 func isSecretParameter(name, value string) bool {
-	if strings.Contains(value, "://") && strings.Contains(value, "@") { // a URL with a password
+	value = unquote(value)
+	isURL := strings.Contains(value, "://")
+	if isURL && strings.Contains(value, "@") { // a URL with a password
 		return true
 	}
-	harmless := value == "" || value == "true" || value == "false" || strings.HasSuffix(name, "_file") || strings.HasSuffix(name, "_url")
+	if !isURL && slices.ContainsFunc(append(words(value), value), hasSecret) {
+		return true
+	}
+	harmless := value == "" || value == "true" || value == "false" || strings.HasSuffix(name, "_file") || strings.HasSuffix(name, "_url") && !strings.Contains(value, "?")
 	return LooksSecret(name) && !harmless
+}
+
+// hasSecret reports whether a remote behind another one has a secret parameter.
+func hasSecret(text string) bool {
+	parts, _, ok := splitConnection(strings.TrimPrefix(text, ":"))
+	return ok && slices.ContainsFunc(parts[1:], func(p string) bool {
+		name, value, _ := strings.Cut(p, "=")
+		return isSecretParameter(name, value)
+	})
 }

@@ -34,6 +34,14 @@ func TestParseRemote(t *testing.T) {
 			t.Errorf("%q becomes %s", text, r)
 		}
 	}
+	for _, text := range []string{
+		`:crypt,remote=':sftp,host=x,pass=hush-hush:a':`, `:union,upstreams='a: ":sftp,host=x,pass=hush-hush:a"':`, `:alias,remote=":crypt,remote=':s3,secret_access_key=hush:a':":`,
+		`:webdav,url='https://host/',headers='Cookie,hush':a`, `:azureblob,sas_url='https://host/c?sig=hush':a`,
+	} {
+		if _, err := ParseRemote(text); !errors.Is(err, ErrSecretParameter) || strings.Contains(err.Error(), "hush") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
 	for _, text := range []string{":sftp,host=x,pass=hush-hush:a", ":s3,secret_access_key=hush:a", "drive,token='{\"hush\":1}':a", ":webdav,url='https://me:hush@host/':a", ":http,url=https://me@hush/:x"} {
 		if _, err := ParseRemote(text); !errors.Is(err, ErrSecretParameter) || strings.Contains(err.Error(), "hush") {
 			if text != ":http,url=https://me@hush/:x" { // the colon ends it: without quotes, rclone reads another URL

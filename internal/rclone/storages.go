@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 
 	"assetferry/internal/retry"
@@ -12,10 +14,13 @@ import (
 
 // A storage is a remote with its settings. They contain secrets, so it is neither kept nor shown.
 type storage struct {
-	name string // of the remote; see Remote
+	Remote
 	kind string // such as "drive"
 	get  func(setting string) string
 }
+
+// longestChain ends a loop of remotes.
+const longestChain = 10
 
 // storages returns the storage of a remote and those behind it, such as that of an encrypted remote.
 func (s *Server) storages(ctx context.Context, r Remote) (found []storage, err error) {
@@ -23,17 +28,20 @@ func (s *Server) storages(ctx context.Context, r Remote) (found []storage, err e
 	if err := s.decode(ctx, "config/dump", nil, &stored); err != nil {
 		return nil, err
 	}
-	seen := map[string]bool{} // remotes can name each other in a loop
-	for waiting := []Remote{r}; len(waiting) > 0; waiting = waiting[1:] {
-		next := waiting[0]
-		next.Path = ""
-		if seen[next.String()] {
-			continue
+	seen := map[string]bool{}
+	level := []Remote{r}
+	for range longestChain {
+		var next []Remote
+		for _, r := range level {
+			if seen[r.String()] {
+				continue
+			}
+			seen[r.String()] = true
+			one := r.storage(s.options.Environ, stored[r.Name])
+			found = append(found, one)
+			next = append(next, one.behind()...)
 		}
-		seen[next.String()] = true
-		one := next.storage(s.options.Environ, stored[next.Name])
-		found = append(found, one)
-		waiting = append(waiting, one.behind()...)
+		level = next
 	}
 	return found, nil
 }
@@ -44,7 +52,7 @@ func (s *Server) CheckNames(ctx context.Context, r Remote) error {
 	found, err := s.storages(ctx, r)
 	for _, one := range found {
 		if one.kind == "" {
-			return &Error{Message: fmt.Sprintf("%v: %q", ErrUnknownRemote, one.name), Is: ErrUnknownRemote, kind: retry.Fatal}
+			return &Error{Message: fmt.Sprintf("%v: %q", ErrUnknownRemote, one.Name), Is: ErrUnknownRemote, kind: retry.Fatal}
 		}
 	}
 	return err
@@ -62,36 +70,52 @@ func (r Remote) storage(environ []string, stored map[string]string) storage {
 	if !isType {
 		kind = cmp.Or(valueOf(environ, variable("config_"+r.Name, "type")), stored["type"])
 	}
-	return storage{r.Name, kind, func(setting string) string {
+	return storage{r, kind, func(setting string) string {
 		return cmp.Or(given[setting], valueOf(environ, variable("config_"+r.Name, setting)), valueOf(environ, variable(kind, setting)), stored[setting])
 	}}
 }
 
-// behind returns the remotes that contain the objects of a storage.
+// behind returns the remotes that contain the objects of a storage. A folder of this machine is none.
 func (s storage) behind() (remotes []Remote) {
-	list := csv.NewReader(strings.NewReader(s.get("upstreams")))
-	list.Comma = ' '
-	texts, _ := list.Read() // without a valid list there is none
-	for i := range texts {
-		if s.kind == "combine" { // DIRECTORY=REMOTE:path
-			_, texts[i], _ = strings.Cut(texts[i], "=")
-		}
+	below := s.Path
+	if s.kind == "combine" { // its first folder is that of an upstream
+		_, below, _ = strings.Cut(below, "/")
 	}
-	for _, text := range append(texts, s.get("remote")) {
-		if r, err := parse(text); err == nil { // a path of this machine is no remote
+	for _, text := range append(s.upstreams(), s.get("remote")) {
+		if r, err := parseRemote(text); err == nil {
+			r.Path = path.Join(r.Path, below)
 			remotes = append(remotes, r)
 		}
 	}
 	return remotes
 }
 
-// unquote returns the value of a parameter, in which a doubled quote is one.
-func unquote(text string) string {
-	if text == "" || text[0] != '"' && text[0] != '\'' {
-		return text
+// upstreams returns the storages that are combined in a storage.
+func (s storage) upstreams() []string {
+	found := words(s.get("upstreams"))
+	for i, text := range found {
+		switch s.kind {
+		case "combine": // DIRECTORY=REMOTE:path
+			_, found[i], _ = strings.Cut(text, "=")
+		case "union":
+			for _, option := range []string{":ro", ":nc", ":writeback"} {
+				text = strings.TrimSuffix(text, option)
+			}
+			found[i] = text
+		}
 	}
-	quote := text[:1]
-	return strings.ReplaceAll(strings.TrimSuffix(text[1:], quote), quote+quote, quote)
+	return found
+}
+
+// words returns the words of a setting; those that contain spaces are in quotes.
+func words(text string) []string {
+	in := csv.NewReader(strings.NewReader(text))
+	in.Comma = ' '
+	all, err := in.Read()
+	if err != nil {
+		return strings.Fields(text)
+	}
+	return slices.DeleteFunc(all, func(word string) bool { return word == "" })
 }
 
 // variable returns the name of a variable of rclone.
