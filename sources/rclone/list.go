@@ -23,7 +23,9 @@ func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sourc
 func (s *Source) list(ctx context.Context, after sources.Key, yield func(sources.Object) error) (err error) {
 	w := newWalk(ctx, s, after)
 	defer func() { err = errors.Join(err, w.close()) }()
+	isEmpty := true
 	w.yield = func(o sources.Object) error {
+		isEmpty = false
 		if o.Key <= after {
 			return nil
 		}
@@ -33,9 +35,20 @@ func (s *Source) list(ctx context.Context, after sources.Key, yield func(sources
 	begun := time.Now()
 	s.listed.Store(0)
 	s.known.Store(1)
+	if err := s.checkUpstreams(ctx); err != nil {
+		return err
+	}
 	w.start(root)
 	if err := w.visit(root); err != nil {
 		return err
+	}
+	if err := s.checkUpstreams(ctx); err != nil { // it may have failed meanwhile
+		return err
+	}
+	if isEmpty && after == "" {
+		if err := s.checkDecrypted(ctx); err != nil {
+			return err
+		}
 	}
 	if after == "" {
 		s.last.Store(&sources.Listing{Folders: w.folders, Took: time.Since(begun)})

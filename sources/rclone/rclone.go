@@ -38,6 +38,9 @@ type Options struct {
 	Ahead int
 	// Concurrency is the maximum useful number of parallel Opens; 0 means no limit.
 	Concurrency int
+	// Upstreams and Encrypted are the storages behind unions and encrypted remotes, as in package
+	// internal/rclone.
+	Upstreams, Encrypted []string
 }
 
 // A Source is a folder of a remote.

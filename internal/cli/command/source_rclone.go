@@ -84,7 +84,14 @@ func (f *Factory) openRclone(ctx context.Context, source string) (sources.Source
 		f.Out.Log().Warn("rclone cannot store renewed tokens, so a later run may be refused: " + problem.Error() + "; " + problem.Hint())
 	}
 	f.remote.Store(&r)
-	s, err := remotes.New(ctx, server, r.String(), remotes.Options{FollowLinks: f.Settings.Symlinks == "follow", Concurrency: migrate.Workers(f.Settings.Concurrency)})
+	behind, err := server.Behind(ctx, r)
+	if err != nil {
+		return nil, "", &sources.Error{Op: "open", Source: rcloneScheme + r.String(), Err: err, Hint: exit.HintOf(err)}
+	}
+	s, err := remotes.New(ctx, server, r.String(), remotes.Options{
+		FollowLinks: f.Settings.Symlinks == "follow", Concurrency: migrate.Workers(f.Settings.Concurrency),
+		Upstreams: behind.Upstreams, Encrypted: behind.Encrypted,
+	})
 	if err != nil {
 		return nil, "", err
 	}

@@ -50,9 +50,9 @@ func command(p rclone.Program, args ...string) *exec.Cmd {
 }
 
 // startServer starts a program as the product does.
-func startServer(tb testing.TB, p rclone.Program, config string) *rclone.Server {
+func startServer(tb testing.TB, p rclone.Program, config string, extra ...string) *rclone.Server {
 	tb.Helper()
-	environ := environment("RCLONE_CONFIG=" + configFile(tb, config))
+	environ := environment(append(extra, "RCLONE_CONFIG="+configFile(tb, config))...)
 	s, err := rclone.Start(tb.Context(), p, rclone.Options{Environ: environ, Connections: 16})
 	must(tb, err)
 	tb.Cleanup(func() {

@@ -1,0 +1,52 @@
+package rclone
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"assetferry/internal/hint"
+)
+
+// rclone lists a union without what is in a storage that fails, and an encrypted remote without the names
+// that it cannot decrypt. Such a listing looks complete.
+
+// checkUpstreams returns the error of a storage of a union that cannot be listed.
+func (s *Source) checkUpstreams(ctx context.Context) error {
+	for _, name := range s.options.Upstreams {
+		err := patiently(ctx, func(ctx context.Context) error {
+			return s.call(ctx, "operations/stat", map[string]any{"fs": name, "remote": "", "opt": listOptions{NoMimeType: true, NoModTime: true}}, &struct{}{})
+		})
+		if err != nil {
+			kind, path, _ := strings.Cut(name, ",") // without parameters, which may be secret
+			if path != "" {
+				kind += ":"
+			}
+			return fmt.Errorf("%s, which is a part of the union: %w", kind, err)
+		}
+	}
+	return nil
+}
+
+// errUndecryptable means that rclone lists no object of an encrypted remote, although it has some.
+var errUndecryptable error = hint.New(errors.New("rclone can decrypt no name in the encrypted remote, so its password is probably wrong"),
+	"correct password and password2 of the remote with rclone config")
+
+// checkDecrypted returns an error for a remote without objects if there are some in the storage behind it.
+func (s *Source) checkDecrypted(ctx context.Context) error {
+	for _, name := range s.options.Encrypted {
+		err := patiently(ctx, func(ctx context.Context) error {
+			in, err := s.server.Call(ctx, "operations/list", map[string]any{"fs": name, "remote": "", "opt": listOptions{NoMimeType: true, NoModTime: true}})
+			if err != nil {
+				return err
+			}
+			defer in.Close()
+			return s.entries(in, func(entry) error { return errUndecryptable })
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
