@@ -202,11 +202,15 @@ var (
 	missingFile = pattern.Lazy(`(?i)object not found|file does not exist|no such file or directory|cannot find the (file|path) specified`)
 )
 
+// names are the paths and URLs in a text. They contain the names of objects, such as "room 401.jpg".
+var names = pattern.Lazy(`"[^"]*/[^"]*"|\b(?:open|l?stat|read|readdirent|fdopendir) (?:/|[A-Za-z]:\\)[^:]*|(?:^|\s)(?:\w+://|/)\S*`)
+
 // classify derives the reason and the class from the text: rclone reports most errors with status
 // 500.
 func (e *Error) classify(hasPassword bool) {
 	e.kind = retry.Transient
-	has := func(text string) bool { return strings.Contains(e.Message, text) }
+	text := names().ReplaceAllString(e.Message, "")
+	has := func(part string) bool { return strings.Contains(text, part) }
 	switch {
 	case has("Failed to load config file"), has("failed to load config file"):
 		e.kind, e.Is = retry.Fatal, configReason(e.Message, hasPassword)
@@ -220,19 +224,19 @@ func (e *Error) classify(hasPassword bool) {
 		e.kind, e.Is = retry.Permanent, ErrFile
 	case has("is a directory not a file"):
 		e.kind, e.Is = retry.Permanent, fs.ErrNotExist
-	case missingFile().MatchString(e.Message):
+	case missingFile().MatchString(text):
 		e.kind, e.Is = retry.Permanent, fs.ErrNotExist
-	case rateLimited().MatchString(e.Message):
+	case rateLimited().MatchString(text):
 		e.kind = retry.Throttled
 	case has("x509: "):
 		e.kind, e.Is = retry.Fatal, ErrCertificate
 	case has("server gave HTTP response to HTTPS client"):
 		e.kind, e.Is = retry.Fatal, ErrPlainHTTP
-	case unreachable().MatchString(e.Message):
+	case unreachable().MatchString(text):
 		e.Is = ErrUnreachable
-	case refused().MatchString(e.Message):
+	case refused().MatchString(text):
 		e.kind, e.auth = retry.Fatal, true
-	case forbidden().MatchString(e.Message):
+	case forbidden().MatchString(text):
 		e.kind, e.auth = retry.Permanent, true
 	case e.Status == http.StatusBadRequest, e.Status == http.StatusNotFound:
 		e.kind = retry.Permanent

@@ -32,6 +32,7 @@ func TestFailure(t *testing.T) {
 		{"couldn't find root directory ID: Get \"https://x\": couldn't fetch token: invalid_grant: maybe token expired? - try refreshing with \"rclone config reconnect drive:\"", 500, nil, retry.Fatal, true},
 		{"couldn't fetch token: Post \"https://login.example/token\": dial tcp: lookup login.example: no such host", 500, ErrUnreachable, retry.Transient, false},
 		{"googleapi: Error 403: User Rate Limit Exceeded, userRateLimitExceeded", 500, nil, retry.Throttled, false},
+		{`Propfind "https://example.com/a/": 401 Unauthorized`, 500, nil, retry.Fatal, true},
 		{"HTTP error 429 (429 Too Many Requests) returned body", 500, nil, retry.Throttled, false},
 		{"Unauthorized: 401 Unauthorized", 500, nil, retry.Fatal, true},
 		{"AccessDenied: Access Denied status code: 403", 500, nil, retry.Permanent, true},
@@ -59,6 +60,23 @@ func TestFailure(t *testing.T) {
 		}
 		if (test.auth || test.class == retry.Throttled || test.class == retry.Fatal || test.is == ErrUnreachable) && err.Hint() == "" {
 			t.Errorf("%s: no hint", test.message)
+		}
+	}
+}
+
+// TestNamesAreNoErrors verifies that the name of an object is not taken for the reason of an error.
+func TestNamesAreNoErrors(t *testing.T) {
+	for _, message := range []string{
+		`couldn't list files: Propfind "http://127.0.0.1:18932/room%20401/": dial tcp 127.0.0.1:18932: connect: connection refused`,
+		`Propfind "https://example.com/401/": EOF`,
+		`Get "https://example.com/forbidden-city.jpg": read: connection reset by peer`,
+		`open /srv/room 401/file does not exist.jpg: input/output error`,
+		`failed to read "room 401/file does not exist.jpg": EOF`,
+		`stat /srv/photos/unauthorized/429.jpg: input/output error`,
+	} {
+		res := &http.Response{StatusCode: 500, Body: io.NopCloser(strings.NewReader(`{"error": ` + quote(message) + `, "status": 500}`))}
+		if err := failure(redact.New(), "", false, res); err.Class() != retry.Transient || err.IsAuth() || err.Is != nil && err.Is != ErrUnreachable {
+			t.Errorf("%s: %s, %v, %v", message, err.Class(), err.IsAuth(), err.Is)
 		}
 	}
 }
