@@ -96,6 +96,9 @@ func (e *Error) Hint() string {
 	return ""
 }
 
+// wrongPassword is what rclone says about content that it cannot decrypt.
+const wrongPassword = "bad password?"
+
 // hintUndecryptable is the next step after ErrUndecryptable.
 const hintUndecryptable = "correct password and password2 of the encrypted remote with rclone config; if foreign files are in its storage, remove them, or omit them with RCLONE_CRYPT_STRICT_NAMES=false"
 
@@ -120,14 +123,26 @@ func configHint(err error) string {
 }
 
 // An InterruptedError means that rclone ended, or the connection to it, during a call. The call can
-// be repeated: the next one starts rclone again.
+// be repeated: the next one starts rclone again if needed.
 type InterruptedError struct {
-	Log string // the last lines of its log, or ""
-	Err error
+	Log  string // the last lines of its log, or that of the object; or ""
+	Err  error
+	Runs bool // rclone still runs: the storage did not send what it announced
 }
 
 func (e *InterruptedError) Error() string {
+	if e.Runs {
+		return "rclone did not send everything: " + cmp.Or(e.Log, e.Err.Error())
+	}
 	return "rclone ended during the request: " + cmp.Or(e.Log, e.Err.Error())
+}
+
+// Hint returns the next step, or "".
+func (e *InterruptedError) Hint() string {
+	if strings.Contains(e.Log, wrongPassword) {
+		return hintUndecryptable
+	}
+	return ""
 }
 
 // Unwrap returns the error of the connection.
@@ -216,7 +231,7 @@ func (e *Error) classify(hasPassword bool) {
 		e.kind, e.Is = retry.Fatal, configReason(e.Message, hasPassword)
 	case has("didn't find section in config file"), has("didn't find backend called"):
 		e.kind, e.Is = retry.Fatal, ErrUnknownRemote
-	case has("undecryptable"), has("bad password?"):
+	case has("undecryptable"), has(wrongPassword):
 		e.kind, e.Is = retry.Permanent, ErrUndecryptable
 	case has("directory not found"):
 		e.kind, e.Is = retry.Permanent, ErrDirectoryNotFound

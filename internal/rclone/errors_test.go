@@ -128,6 +128,18 @@ func TestLogTail(t *testing.T) {
 	}
 }
 
+func TestUnsent(t *testing.T) {
+	l := newLogTail(redact.New())
+	_, _ = l.Write([]byte("2026/11/27 11:59:37 ERROR : a/b.jpg: Didn't finish writing GET request (wrote 0/3 bytes): unexpected EOF\n" +
+		"2026/11/27 11:59:39 ERROR : a/b.jpg: Didn't finish writing GET request (wrote 0/3 bytes): failed to authenticate decrypted block - bad password?\n" +
+		"2026/11/27 11:59:39 ERROR : b.jpg: Didn't finish writing GET request (wrote 1/3 bytes): connection reset by peer\n"))
+	for name, want := range map[string]string{"a/b.jpg": "failed to authenticate decrypted block - bad password?", "b.jpg": "connection reset by peer", "jpg": "", "c": ""} {
+		if got := l.unsent(name); got != want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 func TestConfigFile(t *testing.T) {
 	environ := environment(t)
 	path, err := ConfigFile(t.Context(), Program{Path: executable(t)}, environ)

@@ -2,6 +2,7 @@ package rclone
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"sync"
 
@@ -86,6 +87,20 @@ func (l *logTail) reason(n int) string {
 		lines[i] = stamp().ReplaceAllString(line, "")
 	}
 	return strings.Join(lines, "; ")
+}
+
+// unfinishedGet is the text of rclone for an object of which it sent only a part; the reason follows.
+var unfinishedGet = pattern.Lazy(`: Didn't finish writing GET request \(wrote \d+/\d+ bytes\): (.*)$`)
+
+// unsent returns why rclone sent only a part of an object, or "".
+func (l *logTail) unsent(name string) string {
+	for _, line := range slices.Backward(l.last(maxLines)) {
+		line = stamp().ReplaceAllString(line, "")
+		if m := unfinishedGet().FindStringSubmatchIndex(line); m != nil && line[:m[0]] == name {
+			return line[m[2]:m[3]]
+		}
+	}
+	return ""
 }
 
 // secretValue is a name that looks secret and its value, in JSON, in a URL, in a header or in the

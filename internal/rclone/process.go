@@ -168,9 +168,9 @@ func isLoopback(host string) bool {
 func (p *process) send(req *http.Request) (*http.Response, error) {
 	res, err := p.do(req)
 	if err != nil {
-		return nil, p.interrupted(req.Context(), err)
+		return nil, p.interrupted(req, err)
 	}
-	res.Body = &body{res.Body, p, req.Context()}
+	res.Body = &body{res.Body, p, req}
 	return res, nil
 }
 
@@ -197,7 +197,8 @@ func (p *process) answers(ctx context.Context) bool {
 const logDelay = 2 * time.Second
 
 // interrupted returns the error of a connection. The request itself may have been cancelled.
-func (p *process) interrupted(ctx context.Context, err error) error {
+func (p *process) interrupted(req *http.Request, err error) error {
+	ctx := req.Context()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -205,13 +206,14 @@ func (p *process) interrupted(ctx context.Context, err error) error {
 		err = e.Err // without the URL, which contains the name of the object
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) && p.answers(ctx) { // the storage sent less than rclone announced
-		return &InterruptedError{Err: err}
+		_, name, _ := strings.Cut(req.URL.Path, "]/")
+		return &InterruptedError{Log: p.log.unsent(name), Err: err, Runs: true}
 	}
 	timer := time.NewTimer(logDelay)
 	defer timer.Stop()
 	select {
 	case <-p.done:
-		return &InterruptedError{p.lastWords(2), err}
+		return &InterruptedError{Log: p.lastWords(2), Err: err}
 	case <-timer.C:
 		return &InterruptedError{Err: err}
 	case <-ctx.Done():

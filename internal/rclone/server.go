@@ -259,13 +259,13 @@ func (s *Server) CloseIdleConnections() {
 type body struct {
 	io.ReadCloser
 	process *process
-	ctx     context.Context
+	request *http.Request
 }
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = b.process.interrupted(b.ctx, err)
+		err = b.process.interrupted(b.request, err)
 	}
 	return n, err
 }

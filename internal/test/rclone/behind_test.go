@@ -61,16 +61,20 @@ func TestUnions(t *testing.T) {
 	})
 }
 
+// cryptConfig returns the configuration of an encrypted remote.
+func cryptConfig(t *testing.T, p rclone.Program, dir, password string) string {
+	t.Helper()
+	obscured, err := exec.Command(p.Path, "obscure", password).Output()
+	must(t, err)
+	return "[crypt]\ntype = crypt\nremote = " + dir + "\npassword = " + strings.TrimSpace(string(obscured)) + "\n"
+}
+
 // TestWrongCryptPassword lists an encrypted remote with a wrong password, and one in which only some names
 // can be decrypted.
 func TestWrongCryptPassword(t *testing.T) {
 	forEach(t, func(t *testing.T, p rclone.Program, _ []string) {
 		plain, secret := folderOf(t, "a.jpg", "c/d.jpg"), t.TempDir()
-		config := func(password string) string {
-			obscured, err := exec.Command(p.Path, "obscure", password).Output()
-			must(t, err)
-			return "[crypt]\ntype = crypt\nremote = " + secret + "\npassword = " + strings.TrimSpace(string(obscured)) + "\n"
-		}
+		config := func(password string) string { return cryptConfig(t, p, secret, password) }
 		must(t, command(p, "copy", plain, "crypt:", "--config", configFile(t, config("right"))).Run())
 		if keys, err := listRemote(t, p, config("right"), "crypt:"); err != nil || keys != "a.jpg \nc/d.jpg \n" {
 			t.Errorf("%q, %v", keys, err)
@@ -89,6 +93,30 @@ func TestWrongCryptPassword(t *testing.T) {
 			}
 			if keys, err := listRemote(t, p, config("right"), "crypt:", "RCLONE_CRYPT_STRICT_NAMES=false"); err != nil || keys != "a.jpg \nc/d.jpg \n" {
 				t.Errorf("without strict names: %q, %v", keys, err)
+			}
+		}
+	})
+}
+
+// TestWrongContentPassword reads an object of an encrypted remote with plain names and a wrong password.
+func TestWrongContentPassword(t *testing.T) {
+	forEach(t, func(t *testing.T, p rclone.Program, _ []string) {
+		plain, secret := folderOf(t, "a b.jpg"), t.TempDir()
+		config := func(password string) string {
+			return cryptConfig(t, p, secret, password) + "filename_encryption = off\n"
+		}
+		must(t, command(p, "copy", plain, "crypt:", "--config", configFile(t, config("right"))).Run())
+		s, err := remotes.New(t.Context(), startServer(t, p, config("wrong")), "crypt:", remotes.Options{})
+		must(t, err)
+		for o, err := range s.Objects(t.Context(), "") {
+			must(t, err)
+			_, err := readAll(t, s, o)
+			want := "bad password?"
+			if p.Version.Before(rclone.Version{Major: 1, Minor: 61}) {
+				want = "rclone did not send everything: unexpected EOF" // it knows no more
+			}
+			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "rclone ended") {
+				t.Errorf("%v", err)
 			}
 		}
 	})
