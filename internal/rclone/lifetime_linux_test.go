@@ -2,16 +2,13 @@ package rclone
 
 import (
 	"bufio"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"testing"
-	"time"
+
+	"assetferry/internal/test/processtest"
 )
 
 // startUser starts a process that uses rclone, and returns the process ID of that.
@@ -19,42 +16,8 @@ func startUser(t *testing.T, environ []string) (cmd *exec.Cmd, stdin io.Closer, 
 	t.Helper()
 	cmd = exec.Command(executable(t))
 	cmd.Env = append(environ, roleVariable+"=user")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if _, scanned := fmt.Sscan(line, &rclone); scanned != nil {
-		t.Fatalf("%q: %v, %v", line, err, scanned)
-	}
-	return cmd, in, rclone
-}
-
-// waitForEnd waits for the end of a process. Its new parent may not have collected it yet.
-func waitForEnd(t *testing.T, pid int) {
-	t.Helper()
-	deadline := time.After(20 * time.Second)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if errors.Is(err, os.ErrNotExist) || err == nil && strings.Contains(string(stat), ") Z ") {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			_ = syscall.Kill(pid, syscall.SIGKILL)
-			t.Fatalf("rclone lives on: %s", stat)
-		}
-	}
+	stdin, rclone = processtest.Start(t, cmd)
+	return cmd, stdin, rclone
 }
 
 // TestKilledUserLeavesNothing kills processes that use rclone. Their rclones end, and the next start
@@ -68,7 +31,7 @@ func TestKilledUserLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = cmd.Wait()
-		waitForEnd(t, pid)
+		processtest.WaitForEnd(t, pid)
 		if left, _ := filepath.Glob(filepath.Join(base, folderPrefix+"*")); len(left) != 1 {
 			t.Errorf("folders of killed processes: %v", left)
 		}
@@ -80,7 +43,7 @@ func TestKilledUserLeavesNothing(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
-	waitForEnd(t, pid)
+	processtest.WaitForEnd(t, pid)
 	if left, _ := os.ReadDir(base); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"assetferry/internal/test/processtest"
 )
 
 // wrapper returns a script that starts the stand-in, and the file that gets the process ID of it.
@@ -39,7 +41,7 @@ func TestWrapper(t *testing.T) {
 		if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err != nil || pid != wrapped.rclone {
 			t.Errorf("the error names process %d, the script %q, %v", wrapped.rclone, text, err)
 		}
-		waitForEnd(t, wrapped.rclone)
+		processtest.WaitForEnd(t, wrapped.rclone)
 		if left, _ := os.ReadDir(valueOf(environ, "XDG_RUNTIME_DIR")); len(left) > 0 {
 			t.Errorf("left: %v", left)
 		}

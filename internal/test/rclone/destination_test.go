@@ -14,6 +14,7 @@ import (
 
 	"assetferry/internal/sandbox/sandboxtest"
 	"assetferry/internal/sandbox/tokens"
+	"assetferry/internal/test/processtest"
 )
 
 // A destination is the sandbox in a process of its own, behind a relay. Its assets are read without
@@ -32,7 +33,7 @@ func newDestination(t *testing.T, binary string, event func(), extra func() []st
 	t.Helper()
 	d := &destination{T: t, env: sandboxtest.Environment()}
 	data := t.TempDir()
-	d.addr = "127.0.0.1:" + freePort(t)
+	d.addr = "127.0.0.1:" + processtest.FreePort(t)
 	d.relay = newRelay(t, d.addr, event)
 	d.command = func() *exec.Cmd {
 		c := exec.Command(binary, "sandbox", "--data", data+"/sandbox", "--credentials-from-env", "--listen", d.addr, "--no-ai", "--no-library")

@@ -3,18 +3,14 @@
 package rclone
 
 import (
-	"bufio"
-	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"assetferry/internal/rclone"
+	"assetferry/internal/test/processtest"
 )
 
 // TestKilledProcessLeavesNoRclone kills processes that use rclone, and verifies that their rclones
@@ -27,7 +23,7 @@ func TestKilledProcessLeavesNoRclone(t *testing.T) {
 		}
 		for range 10 {
 			pid := killUser(t, p, environ)
-			waitForEnd(t, pid)
+			processtest.WaitForEnd(t, pid)
 		}
 		s := start(t, p, environ)
 		if err := s.Close(); err != nil {
@@ -44,43 +40,10 @@ func killUser(t *testing.T, p rclone.Program, environ []string) (pid int) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(environ, userVariable+"="+p.Path)
-	if _, err := cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if _, scanned := fmt.Sscan(line, &pid); scanned != nil {
-		t.Fatalf("%q: %v, %v", line, err, scanned)
-	}
+	_, pid = processtest.Start(t, cmd)
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
 	return pid
-}
-
-// waitForEnd waits for the end of a process. Its new parent may not have collected it yet.
-func waitForEnd(t *testing.T, pid int) {
-	t.Helper()
-	deadline := time.After(20 * time.Second)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if errors.Is(err, os.ErrNotExist) || err == nil && strings.Contains(string(stat), ") Z ") {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			_ = syscall.Kill(pid, syscall.SIGKILL)
-			t.Fatalf("rclone lives on: %s", stat)
-		}
-	}
 }

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"assetferry/internal/rclone"
+	"assetferry/internal/test/processtest"
 	"assetferry/internal/test/seedtest"
 	"assetferry/sources"
 	"assetferry/sources/sourcetest"
@@ -84,7 +85,7 @@ type round struct {
 
 func newRound(t *testing.T, total *totals, dice *rand.Rand, binary string, p rclone.Program, kind string) *round {
 	r := &round{T: t, totals: total, dice: dice, binary: binary, dir: t.TempDir(), version: p.Version, want: map[string]stored{}}
-	served, port := t.TempDir(), freePort(t)
+	served, port := t.TempDir(), processtest.FreePort(t)
 	r.disk = &disk{root: served + "/library"}
 	r.storage = &server{addr: "127.0.0.1:" + port}
 	t.Cleanup(r.storage.kill)

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"assetferry/internal/test/processtest"
 )
 
 // A server is a program that a test can end and start again.
@@ -139,7 +141,7 @@ func processesWith(entry string) (found []int) {
 func waitForNone(t *testing.T, entry string) {
 	t.Helper()
 	for _, pid := range processesWith(entry) {
-		waitForEnd(t, pid)
+		processtest.WaitForEnd(t, pid)
 	}
 	if left := processesWith(entry); len(left) > 0 {
 		t.Errorf("processes %d live on with %s", left, entry)

@@ -4,7 +4,6 @@ package rclone
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"assetferry/internal/rclone"
+	"assetferry/internal/test/processtest"
 	"assetferry/sources"
 	"assetferry/sources/sourcetest"
 )
@@ -83,17 +83,6 @@ func isUnique(keys ...sources.Key) bool {
 	return isFileName(keys...)
 }
 
-// freePort returns a port of the loopback that no program uses now.
-func freePort(tb testing.TB) string {
-	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(tb, err)
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	must(tb, err)
-	return port
-}
-
 // run starts a program for the time of a test, and waits until it accepts connections.
 func run(tb testing.TB, addr string, c *exec.Cmd) {
 	tb.Helper()
@@ -120,7 +109,7 @@ const (
 func overWebDAV(tb testing.TB, newest rclone.Program) storage { return webDAV(tb, newest, forget) }
 
 func webDAV(tb testing.TB, newest rclone.Program, cacheTime string) storage {
-	dir, port := tb.TempDir(), freePort(tb)
+	dir, port := tb.TempDir(), processtest.FreePort(tb)
 	run(tb, "127.0.0.1:"+port, webDAVServer(newest, dir, port, "--dir-cache-time", cacheTime))
 	return storage{dir: dir, config: webDAVConfig(port), storable: isUnique,
 		remote: func(folder string) string { return "dav:" + folder }}
@@ -136,7 +125,7 @@ func webDAVConfig(port string) string {
 
 // overS3 is a folder that rclone serves as buckets.
 func overS3(tb testing.TB, newest rclone.Program) storage {
-	dir, port := tb.TempDir(), freePort(tb)
+	dir, port := tb.TempDir(), processtest.FreePort(tb)
 	run(tb, "127.0.0.1:"+port, s3Server(newest, dir, port, "a-secret"))
 	return storage{dir: dir, storable: isUnique, config: s3Config(port, "a-secret"),
 		remote: func(folder string) string { return "s3:" + folder }}
@@ -153,7 +142,7 @@ func s3Config(port, secret string) string {
 
 // overSFTP is a folder behind a real SSH server.
 func overSFTP(tb testing.TB, _ rclone.Program) storage {
-	dir, keys, port := tb.TempDir(), tb.TempDir(), freePort(tb)
+	dir, keys, port := tb.TempDir(), tb.TempDir(), processtest.FreePort(tb)
 	makeKeys(tb, keys, "host", "user")
 	run(tb, "127.0.0.1:"+port, sshServer(tb, keys, port))
 	return storage{dir: dir, config: sshConfig(keys+"/user", port), storable: isFileName,

@@ -16,6 +16,7 @@ import (
 
 	"assetferry/internal/clock"
 	"assetferry/internal/rclone"
+	"assetferry/internal/test/processtest"
 	"assetferry/sources"
 	"assetferry/sources/sourcetest"
 )
@@ -57,7 +58,7 @@ type store struct {
 // newDAVStore serves a folder over WebDAV with a password.
 func newDAVStore(t *testing.T, p rclone.Program, served, config string) store {
 	t.Helper()
-	newest, port, password := newest(t), freePort(t), "first-password"
+	newest, port, password := newest(t), processtest.FreePort(t), "first-password"
 	s := &server{addr: "127.0.0.1:" + port, command: func() *exec.Cmd {
 		return webDAVServer(newest, served, port, "--dir-cache-time", forget, "--user", "reader", "--pass", password)
 	}}
@@ -79,7 +80,7 @@ func newDAVStore(t *testing.T, p rclone.Program, served, config string) store {
 // newSSHStore serves a folder over SFTP with a key.
 func newSSHStore(t *testing.T, served, config string) store {
 	t.Helper()
-	keys, port := t.TempDir(), freePort(t)
+	keys, port := t.TempDir(), processtest.FreePort(t)
 	makeKeys(t, keys, "host", "user", "next")
 	s := &server{addr: "127.0.0.1:" + port, command: func() *exec.Cmd { return sshServer(t, keys, port) }}
 	t.Cleanup(s.kill)
@@ -93,7 +94,7 @@ func newSSHStore(t *testing.T, served, config string) store {
 // newBucketStore serves a folder as a bucket, whose objects have descriptions.
 func newBucketStore(t *testing.T, served, config string) store {
 	t.Helper()
-	newest, port, secret := newest(t), freePort(t), "first-secret"
+	newest, port, secret := newest(t), processtest.FreePort(t), "first-secret"
 	s := &server{addr: "127.0.0.1:" + port, command: func() *exec.Cmd { return s3Server(newest, served, port, secret) }}
 	t.Cleanup(s.kill)
 	must(t, s.start())

@@ -4,24 +4,14 @@ package redirect
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-)
 
-// freePort returns a local address on which no program listens.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
+	"assetferry/internal/test/processtest"
+)
 
 // publicDir returns a temporary folder that every user may read: a server that root starts runs as
 // another user.
@@ -52,7 +42,7 @@ func serveNginx(t *testing.T, path, lines string) string {
 	if include != "include /etc/nginx/assetferry.conf;" {
 		t.Fatalf("the first line is %s", include)
 	}
-	rawURL, dir := freePort(t), publicDir(t)
+	rawURL, dir := "127.0.0.1:"+processtest.FreePort(t), publicDir(t)
 	conf := filepath.Join(dir, "nginx.conf")
 	writeConf(t, conf, fmt.Sprintf(`
 daemon off;
@@ -102,7 +92,7 @@ func serveApache(t *testing.T, lines string) string {
 	if os.Getuid() == 0 {
 		user = "User www-data\nGroup www-data"
 	}
-	rawURL, dir := freePort(t), publicDir(t)
+	rawURL, dir := "127.0.0.1:"+processtest.FreePort(t), publicDir(t)
 	conf := filepath.Join(dir, "apache2.conf")
 	writeConf(t, conf, fmt.Sprintf(`
 ServerRoot %[1]q

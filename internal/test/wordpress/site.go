@@ -22,6 +22,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"assetferry/internal/test/processtest"
 )
 
 // folderVariable names a folder with another WordPress than Debian's.
@@ -66,7 +68,7 @@ func Start(t testing.TB, o Options) *Site {
 	s := &Site{t: t, dir: dir, socket: filepath.Join(dir, "sql"), User: "admin", Files: filepath.Join(root, filepath.FromSlash(o.Folder))}
 	copyTree(t, installation(), s.Files)
 	s.startDatabase()
-	php := freePort(t)
+	php := "127.0.0.1:" + processtest.FreePort(t)
 	s.Front = startFront(t, root, php)
 	s.URL = s.Front.url + o.Folder
 	s.configure()
@@ -250,15 +252,6 @@ func dial(network, host string) error {
 		return err
 	}
 	return c.Close()
-}
-
-// freePort returns a local address on which no program listens.
-func freePort(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func must(t testing.TB, err error) {
