@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 
+	"assetferry/internal/outbound"
 	"assetferry/internal/pattern"
 	"assetferry/internal/retry"
 	"assetferry/sources/remote"
@@ -44,6 +45,12 @@ func (e *Error) IsAuth() bool { return e.failure.Auth }
 func IsAuth(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.IsAuth()
+}
+
+// IsTooLarge reports whether a response was larger than this package reads.
+func IsTooLarge(err error) bool {
+	_, ok := errors.AsType[*outbound.TooLargeError](err)
+	return ok
 }
 
 const (

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"assetferry/internal/event"
+	"assetferry/internal/outbound"
 	"assetferry/internal/rewrite"
 	"assetferry/internal/wordpress"
 	"assetferry/internal/wordpress/blocks"
@@ -44,6 +45,7 @@ type fakeSite struct {
 	lives    int  // requests until the process dies; 0 means never
 	dieAfter bool // the last request is done, but its response is lost
 	writes   []string
+	large    map[string]bool // routes whose content does not fit into a response
 }
 
 func newSite(contents ...string) *fakeSite {
@@ -110,6 +112,8 @@ func (f *fakeSite) Get(_ context.Context, path string, _ url.Values, into any) e
 		return errDead
 	}
 	switch p, ok := f.posts[path]; {
+	case f.large[path]:
+		return &outbound.TooLargeError{}
 	case ok:
 		return give(p, into)
 	case path == "/wp/v2/types":
@@ -139,7 +143,7 @@ func (f *fakeSite) Post(_ context.Context, path string, body, _ any) error {
 	return nil
 }
 
-func (f *fakeSite) List(_ context.Context, path string, _ url.Values) iter.Seq2[json.RawMessage, error] {
+func (f *fakeSite) List(_ context.Context, path string, query url.Values) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		if lost, err := f.request("LIST", path); lost || err != nil {
 			yield(nil, errDead)
@@ -148,6 +152,10 @@ func (f *fakeSite) List(_ context.Context, path string, _ url.Values) iter.Seq2[
 		for _, route := range slices.Sorted(maps.Keys(f.posts)) {
 			if !strings.HasPrefix(route, path+"/") {
 				continue
+			}
+			if f.large[route] && query.Get("_fields") != "id" {
+				yield(nil, &outbound.TooLargeError{})
+				return
 			}
 			text, err := json.Marshal(f.posts[route])
 			if !yield(text, err) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"assetferry/internal/hint"
+	"assetferry/internal/wordpress"
 )
 
 // A post is a post, a page or another item with content.
@@ -65,11 +66,15 @@ const hintForm = "a plugin probably changes the responses of the REST API: deact
 // read reads a post with all its fields.
 func (s *Session) read(ctx context.Context, kind postType, path string) (*post, error) {
 	var text json.RawMessage
-	if err := s.API.Get(ctx, path, url.Values{"context": {"edit"}}, &text); err != nil {
+	err := s.API.Get(ctx, path, url.Values{"context": {"edit"}}, &text)
+	if wordpress.IsTooLarge(err) {
+		return nil, fmt.Errorf("the post is too large for the API: replace its embedded images (data:) by files, or rewrite the table wp_posts in a dump: %w", err)
+	}
+	if err != nil {
 		return nil, err
 	}
 	p := &post{kind: kind}
-	err := json.Unmarshal(text, p)
+	err = json.Unmarshal(text, p)
 	if err == nil {
 		err = json.Unmarshal(text, &p.fields)
 	}

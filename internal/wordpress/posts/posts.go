@@ -7,6 +7,7 @@
 package posts
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -149,6 +150,7 @@ func (s *Session) all(ctx context.Context, t postType) error {
 		fields += ",content.rendered"
 	}
 	query := url.Values{"context": {"edit"}, "status": {"any"}, "_fields": {fields}}
+	var last json.RawMessage // the ID of the last post
 	for text, err := range s.API.List(ctx, t.path, query) {
 		if cause := context.Cause(ctx); cause != nil {
 			return cause
@@ -157,6 +159,9 @@ func (s *Session) all(ctx context.Context, t postType) error {
 			s.fail(nameOf(t.path), err)
 			return nil
 		}
+		if wordpress.IsTooLarge(err) {
+			return s.after(ctx, t, last)
+		}
 		if err != nil {
 			return err
 		}
@@ -164,8 +169,42 @@ func (s *Session) all(ctx context.Context, t postType) error {
 		if err := json.Unmarshal(text, &p); err != nil {
 			return hint.New(fmt.Errorf("%s: the site lists posts in an unknown form: %w", t.path, err), hintForm)
 		}
-		p.kind = t
+		p.kind, last = t, p.ID
 		if err := s.post(ctx, &p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// after rewrites the posts of a type after the one with an ID. It reads each alone, because two of
+// them are too large for one response.
+func (s *Session) after(ctx context.Context, t postType, last json.RawMessage) error {
+	isAfter := last == nil
+	for text, err := range s.API.List(ctx, t.path, url.Values{"context": {"edit"}, "status": {"any"}, "_fields": {"id"}}) {
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+		if err != nil {
+			return err
+		}
+		listed := post{kind: t}
+		if err := json.Unmarshal(text, &listed); err != nil {
+			return hint.New(fmt.Errorf("%s: the site lists posts in an unknown form: %w", t.path, err), hintForm)
+		}
+		if !isAfter {
+			isAfter = bytes.Equal(listed.ID, last)
+			continue
+		}
+		p, err := s.read(ctx, t, listed.path())
+		if err == nil {
+			err = s.post(ctx, p)
+		} else if !isFatal(ctx, err) {
+			s.Session.Counts.Files++
+			s.fail(listed.name(), err)
+			err = nil
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -202,7 +241,7 @@ func (s *Session) post(ctx context.Context, p *post) error {
 func isFatal(ctx context.Context, err error) bool {
 	_, differs := errors.AsType[*DifferenceError](err)
 	_, lacks := errors.AsType[*RightError](err)
-	return differs || lacks || ctx.Err() != nil || !errors.Is(err, ErrChanged) && !isRefused(err)
+	return differs || lacks || ctx.Err() != nil || !errors.Is(err, ErrChanged) && !wordpress.IsTooLarge(err) && !isRefused(err)
 }
 
 // isRefused reports whether the site answered, and refused one post.

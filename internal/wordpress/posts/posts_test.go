@@ -283,3 +283,17 @@ func TestFileNames(t *testing.T) {
 		t.Errorf("%d names: %v", len(names), slices.Sorted(maps.Keys(names)))
 	}
 }
+
+// TestRewriteSkipsLargePosts lists posts of which some are too large for one response.
+func TestRewriteSkipsLargePosts(t *testing.T) {
+	site := newSite(image(oldImage), image(oldImage), image(oldImage), image(oldImage))
+	site.large = map[string]bool{"/wp/v2/posts/3": true}
+	s, w := newSession(t, site, t.TempDir())
+	must(t, s.Rewrite(t.Context()))
+	if !has(w.lines, "failed posts/3: the post is too large") || len(site.writes) != 3 || s.Session.Counts.Files != 4 || s.Session.Counts.Failed != 1 {
+		t.Errorf("%q, written %q, %+v", w.lines, site.writes, s.Session.Counts)
+	}
+	if site.content("/wp/v2/posts/4") != image(newImage) {
+		t.Error("the post after the large one stays as it is")
+	}
+}
