@@ -18,8 +18,8 @@ func (d *Doctor) usesWordPress() bool {
 
 // rights are the capabilities of an account that decide what a source and rewrite can do.
 var rights = []struct{ capability, name string }{
-	{"edit_posts", "read the texts of media"},
-	{"edit_others_posts", "change posts of others"},
+	{wordpress.EditOthers, "read the texts of media"},
+	{wordpress.EditOthers, "change posts of others"},
 	{"unfiltered_html", "save scripts and frames"},
 }
 
@@ -48,8 +48,8 @@ func (d *Doctor) checkWordPress(ctx context.Context) Finding {
 	for _, r := range rights {
 		facts = append(facts, event.Fact{Name: "may " + r.name, Value: yesNo(account.Capabilities[r.capability])})
 	}
-	if !account.Capabilities["edit_posts"] {
-		return warning("use an application password of an author, an editor or an administrator", "the account %s may not read the texts of media", account.Name).with(facts...)
+	if err := client.CheckMedia(account); err != nil {
+		return d.broken(err).with(facts...)
 	}
 	return ok("signed in as %s", account.Name).with(facts...)
 }

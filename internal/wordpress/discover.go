@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"slices"
@@ -164,6 +165,21 @@ type Account struct {
 	Name         string          `json:"name"`
 	Roles        []string        `json:"roles"`
 	Capabilities map[string]bool `json:"capabilities"`
+}
+
+// EditOthers is the right to edit the posts and media of others. In lists for editing, the API hides
+// the media of others from an account without it.
+const EditOthers = "edit_others_posts"
+
+// CheckMedia returns an error for an account that sees only its own media. An account without any
+// listed right may be that of a super administrator of a network.
+func (c *Client) CheckMedia(a Account) error {
+	if len(a.Capabilities) == 0 || a.Capabilities[EditOthers] {
+		return nil
+	}
+	f := &remote.Failure{Host: c.url.Page(), Err: fmt.Errorf("the account %s sees only its own media: it lacks the capability %s", a.Name, EditOthers), Kind: retry.Fatal, Auth: true, Is: fs.ErrPermission}
+	f.Redact(c.Redact)
+	return &Error{f, hintRights}
 }
 
 // Account signs in, and returns the account. Sites answer to a wrong password as if there was none:

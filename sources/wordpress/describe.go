@@ -149,11 +149,12 @@ func (s *Source) request(ctx context.Context, o sources.Object) ([]entry, error)
 }
 
 // query returns the parameters of a request for entries. Only an account that may edit them gets
-// texts as they were written.
+// texts as they were written, and private entries, as the library in WordPress shows them.
 func (s *Source) query() url.Values {
 	query := url.Values{"_fields": {fields}, "_embed": {"author"}}
 	if s.client.HasPassword() {
 		query.Set("context", "edit")
+		query.Set("status", "inherit,private")
 	}
 	return query
 }

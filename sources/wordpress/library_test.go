@@ -189,6 +189,37 @@ func TestTexts(t *testing.T) {
 	}
 }
 
+// TestPrivateEntries verifies that the library has the entries that WordPress shows to an editor.
+func TestPrivateEntries(t *testing.T) {
+	s := &wordpresstest.Site{}
+	s.Put("2024/05/a.jpg", []byte("a"), nil)
+	s.Put("2024/05/b.jpg", []byte("b"), func(i wordpresstest.Item) { i["status"] = "private" })
+	src := open(t, s, account, wordpress.Options{})
+	all := objects(t, src)
+	if got := strings.Join(keysOf(all), " "); got != "2024/05/a.jpg 2024/05/b.jpg" {
+		t.Fatalf("an account sees %s", got)
+	}
+	if got := read(t, another(t, src), all["2024/05/b.jpg"]); got != "b" {
+		t.Errorf("the content is %q", got)
+	}
+	if got := keysOf(objects(t, open(t, s, api.Options{}, wordpress.Options{}))); len(got) != 1 {
+		t.Errorf("the public sees %s", got)
+	}
+}
+
+// TestAccountWithoutRights verifies that an account that sees only its own media is refused: a part of
+// the library must not look like all of it.
+func TestAccountWithoutRights(t *testing.T) {
+	s := &wordpresstest.Site{OwnOnly: true}
+	s.Put("2024/05/a.jpg", []byte("a"), nil)
+	for _, err := range open(t, s, account, wordpress.Options{}).Objects(t.Context(), "") {
+		e, ok := errors.AsType[*sources.Error](err)
+		if !ok || !sources.IsAuth(err) || !strings.Contains(err.Error(), "the account Jo sees only its own media") || !strings.Contains(e.Hint, "an editor or an administrator") {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
 // TestStoppedListing verifies that the end of a loop during the requests for files leaves nothing
 // behind, and that the index of an earlier listing stays usable.
 func TestStoppedListing(t *testing.T) {

@@ -157,7 +157,8 @@ func (s *Source) releaseOf(l *library) func() error {
 	}
 }
 
-// signIn checks the application password once. A wrong one must not look like a small library.
+// signIn checks the application password once. A wrong one, or one of an account that sees only its
+// own media, must not look like a small library.
 func (s *Source) signIn(ctx context.Context) error {
 	s.mu.Lock()
 	signed := s.signed
@@ -166,7 +167,10 @@ func (s *Source) signIn(ctx context.Context) error {
 		return nil
 	}
 	if s.client.HasPassword() {
-		_, err := s.client.Account(ctx)
+		account, err := s.client.Account(ctx)
+		if err == nil {
+			err = s.client.CheckMedia(account)
+		}
 		if e, ok := errors.AsType[*api.Error](err); ok && e.Status() != 0 && !e.IsAuth() {
 			err = nil // some plugins hide accounts; the list shows whether the password works
 		}

@@ -52,7 +52,7 @@ func newSite(contents ...string) *fakeSite {
 	f := &fakeSite{
 		types:   map[string]map[string]any{"post": {"rest_base": "posts"}, "attachment": {"rest_base": "media"}, "nav_menu_item": {"rest_base": "menu-items"}},
 		posts:   map[string]map[string]any{},
-		account: wordpress.Account{Name: "Jo", Capabilities: map[string]bool{unfiltered: true}},
+		account: wordpress.Account{Name: "Jo", Capabilities: map[string]bool{unfiltered: true, wordpress.EditOthers: true}},
 		answers: map[string]any{},
 	}
 	for n, text := range contents {

@@ -97,17 +97,26 @@ func (s *Session) checkAccount(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.Session.Backup != nil && !account.Capabilities[unfiltered] {
-		return &RightError{fmt.Sprintf("the account %s", account.Name)}
+	who := "the account " + account.Name
+	switch has := account.Capabilities; {
+	case s.Session.Backup != nil && !has[unfiltered]:
+		return filteredError(who)
+	case len(has) > 0 && !has[wordpress.EditOthers]:
+		return &RightError{who, wordpress.EditOthers, "WordPress would hide posts of others from it"}
 	}
 	return nil
 }
 
-// A RightError means that WordPress would remove scripts and frames from a post when it saves it.
-type RightError struct{ who string }
+// A RightError means that an account lacks a capability.
+type RightError struct{ who, right, why string }
+
+// filteredError means that WordPress would remove scripts and frames from a post when it saves it.
+func filteredError(who string) *RightError {
+	return &RightError{who, unfiltered, "WordPress would remove scripts and frames from the content"}
+}
 
 func (e *RightError) Error() string {
-	return fmt.Sprintf("%s lacks the capability %s: WordPress would remove scripts and frames from the content", e.who, unfiltered)
+	return fmt.Sprintf("%s lacks the capability %s: %s", e.who, e.right, e.why)
 }
 
 // Hint returns the next step for the user.

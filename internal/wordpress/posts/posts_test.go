@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"assetferry/internal/wordpress"
 )
 
 func TestDryRunWritesNothing(t *testing.T) {
@@ -105,7 +107,12 @@ func TestRewriteRefusesWithoutRights(t *testing.T) {
 	dry, _ := newSession(t, site, "")
 	must(t, dry.Rewrite(t.Context()))
 
-	site.account.Capabilities = map[string]bool{unfiltered: true} // but the configuration forbids it
+	site.account.Capabilities = map[string]bool{"edit_posts": true} // of an author
+	if err := dry.Rewrite(t.Context()); !errors.As(err, &right) || !strings.Contains(right.Error(), wordpress.EditOthers) {
+		t.Error(err)
+	}
+
+	site.account.Capabilities = map[string]bool{unfiltered: true, wordpress.EditOthers: true} // but the configuration forbids it
 	delete(site.posts["/wp/v2/posts/1"]["_links"].(map[string]any), "wp:action-unfiltered-html")
 	if err := s.Rewrite(t.Context()); !errors.As(err, &right) {
 		t.Error(err)

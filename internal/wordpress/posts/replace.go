@@ -58,7 +58,7 @@ func (s *Session) replace(ctx context.Context, p *post, text string) (original s
 		return "", err
 	}
 	if before.isFiltered() {
-		return "", &RightError{"the account"}
+		return "", filteredError("the account")
 	}
 	if original, err = s.keep(before, text); err != nil {
 		return "", err

@@ -95,7 +95,7 @@ func checkSignedIn(ctx context.Context, store *state.Store, run state.Run, rules
 	}
 	return &migrate.SafetyCheckError{
 		What:     fmt.Sprintf("%s, and run %s had one: files that are not public would look deleted, and texts would change; nothing was uploaded", migrate.CheckSignedOut, last[0].ID),
-		NextStep: "set the variables of the application password again, or run once with {accept_rules} to read the source without it",
+		NextStep: "set the variables of the application password again, or run once with {accept_rules} if the site has none any more",
 	}
 }
 

@@ -45,6 +45,8 @@ type Site struct {
 	Files string
 	// Filtered means that the account may not save all HTML.
 	Filtered bool
+	// OwnOnly means that the account may edit only its own posts and media.
+	OwnOnly bool
 	// NoValidators means that files have neither an ETag nor a date.
 	NoValidators bool
 
@@ -262,7 +264,7 @@ func (s *Site) serveAPI(w http.ResponseWriter, r *http.Request, route string) {
 			s.refuse(w, http.StatusUnauthorized, "rest_not_logged_in", "You are not currently logged in.")
 			return
 		}
-		s.answer(w, map[string]any{"id": 1, "name": "Jo", "roles": []string{"editor"}, "capabilities": map[string]bool{"edit_posts": true, "unfiltered_html": !s.Filtered}})
+		s.answer(w, map[string]any{"id": 1, "name": "Jo", "roles": []string{"editor"}, "capabilities": map[string]bool{"edit_posts": true, "edit_others_posts": !s.OwnOnly, "unfiltered_html": !s.Filtered}})
 	case "/wp/v2/types":
 		s.answer(w, map[string]any{"post": map[string]any{"rest_base": "posts"}, "attachment": map[string]any{"rest_base": "media"},
 			"nav_menu_item": map[string]any{"rest_base": "menu-items", "rest_namespace": "wp/v2"}})
@@ -323,15 +325,12 @@ func (s *Site) write(w http.ResponseWriter, value any) {
 
 func (s *Site) listMedia(w http.ResponseWriter, r *http.Request, signed bool) {
 	query := r.URL.Query()
-	all := s.items
+	all := slices.DeleteFunc(slices.Clone(s.items), func(i Item) bool {
+		return i["status"] == "private" && !strings.Contains(query.Get("status"), "private")
+	})
 	if include := query.Get("include"); include != "" {
 		ids := strings.Split(include, ",")
-		all = nil
-		for _, i := range s.items {
-			if slices.Contains(ids, fmt.Sprint(i["id"])) {
-				all = append(all, i)
-			}
-		}
+		all = slices.DeleteFunc(all, func(i Item) bool { return !slices.Contains(ids, fmt.Sprint(i["id"])) })
 	}
 	offset, _ := strconv.Atoi(query.Get("offset")) // "" is 0
 	size, err := strconv.Atoi(query.Get("per_page"))
