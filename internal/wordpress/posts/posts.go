@@ -100,29 +100,30 @@ func (s *Session) checkAccount(ctx context.Context) error {
 	who := "the account " + account.Name
 	switch has := account.Capabilities; {
 	case s.Session.Backup != nil && !has[unfiltered]:
-		return filteredError(who)
+		return &RightError{who, unfiltered, removed, hintAdministrator}
 	case len(has) > 0 && !has[wordpress.EditOthers]:
-		return &RightError{who, wordpress.EditOthers, "WordPress would hide posts of others from it"}
+		return &RightError{who, wordpress.EditOthers, "WordPress would hide posts of others from it", "use an application password of an administrator or an editor"}
 	}
 	return nil
 }
 
 // A RightError means that an account lacks a capability.
-type RightError struct{ who, right, why string }
+type RightError struct{ who, right, why, hint string }
 
-// filteredError means that WordPress would remove scripts and frames from a post when it saves it.
-func filteredError(who string) *RightError {
-	return &RightError{who, unfiltered, "WordPress would remove scripts and frames from the content"}
-}
+// Texts about the right unfiltered: the consequence of its lack, and the next steps, for an account without
+// it, and for a site that forbids it to accounts that have it.
+const (
+	removed           = "WordPress would remove scripts and frames from the content"
+	hintAdministrator = "use an application password of an administrator, of an editor (not in a network of sites), or of a super administrator of the network"
+	hintForbidden     = "in a network of sites, use an application password of a super administrator; otherwise remove DISALLOW_UNFILTERED_HTML from wp-config.php until rewrite has ended"
+)
 
 func (e *RightError) Error() string {
 	return fmt.Sprintf("%s lacks the capability %s: %s", e.who, e.right, e.why)
 }
 
 // Hint returns the next step for the user.
-func (e *RightError) Hint() string {
-	return "use an application password of an administrator, of an editor (not in a network of sites), or of a super administrator of the network"
-}
+func (e *RightError) Hint() string { return e.hint }
 
 // IsAuth reports that the error concerns the permissions of the credentials.
 func (e *RightError) IsAuth() bool { return true }

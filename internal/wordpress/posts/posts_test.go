@@ -114,7 +114,7 @@ func TestRewriteRefusesWithoutRights(t *testing.T) {
 
 	site.account.Capabilities = map[string]bool{unfiltered: true, wordpress.EditOthers: true} // but the configuration forbids it
 	delete(site.posts["/wp/v2/posts/1"]["_links"].(map[string]any), "wp:action-unfiltered-html")
-	if err := s.Rewrite(t.Context()); !errors.As(err, &right) {
+	if err := s.Rewrite(t.Context()); !errors.As(err, &right) || !strings.Contains(right.Hint(), "DISALLOW_UNFILTERED_HTML") {
 		t.Error(err)
 	}
 	if len(site.writes) > 0 {

@@ -58,7 +58,7 @@ func (s *Session) replace(ctx context.Context, p *post, text string) (original s
 		return "", err
 	}
 	if before.isFiltered() {
-		return "", filteredError("the account")
+		return "", &RightError{"the account", unfiltered, removed, hintForbidden}
 	}
 	if original, err = s.keep(before, text); err != nil {
 		return "", err
