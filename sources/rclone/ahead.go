@@ -213,7 +213,7 @@ func (s *Source) load(ctx context.Context, f *folder, skip func(prefix string) b
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return patiently(ctx, func(ctx context.Context) error { return s.loadAs(ctx, f, false, skip) })
+	return s.contact(ctx, func(ctx context.Context) error { return s.loadAs(ctx, f, false, skip) })
 }
 
 // loadAs lists a folder, with or without what is below it.
@@ -258,6 +258,7 @@ func (s *Source) loadAs(ctx context.Context, f *folder, whole bool, skip func(pr
 	f.dirs = unique(f.dirs)
 	s.known.Add(int64(len(f.dirs)) + below)
 	s.listed.Add(1 + below)
+	s.reached.Store(true)
 	f.index, err = sorter.Index()
 	return err
 }

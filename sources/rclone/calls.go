@@ -35,6 +35,9 @@ const (
 	// throttledTime is the time that a request may take that the storage throttles. rclone does not
 	// return the wait that a storage asks for, and two minutes are common.
 	throttledTime = 5 * time.Minute
+	// firstTime ends the attempts at a storage that has not answered yet. Its address may be wrong, and
+	// rclone repeats each attempt for several seconds.
+	firstTime = 10 * time.Second
 )
 
 // patiently retries temporary errors, and longer those of a storage that limits requests. rclone has
@@ -48,6 +51,18 @@ func patiently(ctx context.Context, try func(context.Context) error) error {
 			if failed++; failed == attempts {
 				return retry.Stop(err)
 			}
+		}
+		return err
+	})
+}
+
+// contact is patiently for a storage that may have to be reached first.
+func (s *Source) contact(ctx context.Context, try func(context.Context) error) error {
+	begun := time.Now()
+	return patiently(ctx, func(ctx context.Context) error {
+		err := try(ctx)
+		if class, _ := retry.Classify(err); err != nil && class == retry.Transient && !s.reached.Load() && time.Since(begun) > firstTime {
+			return retry.Stop(err)
 		}
 		return err
 	})

@@ -329,3 +329,37 @@ func TestLastListing(t *testing.T) {
 		}
 	}
 }
+
+// TestUnreachable verifies that the first listing of a storage fails soon, and a later one waits for
+// a storage that is restarted.
+func TestUnreachable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(plainFeatures, "a/1", "b")
+		s := f.source(t, Options{})
+		until := f.unreachableFor(time.Minute)
+		if _, err := list(t.Context(), s, ""); err == nil || time.Now().After(until.Add(-30*time.Second)) {
+			t.Errorf("at first: %v", err)
+		}
+		f.refuses = nil
+		if _, err := list(t.Context(), s, ""); err != nil {
+			t.Error(err)
+		}
+		f.unreachableFor(30 * time.Second)
+		if all, err := list(t.Context(), s, ""); err != nil || len(all) != 2 {
+			t.Errorf("later: %v, %v", all, err)
+		}
+	})
+}
+
+// unreachableFor makes all requests fail for some time, each after 5 seconds, in which rclone repeats it.
+func (f *fake) unreachableFor(d time.Duration) (until time.Time) {
+	until = time.Now().Add(d)
+	f.refuses = func(string, string) error {
+		if time.Now().After(until) {
+			return nil
+		}
+		time.Sleep(5 * time.Second)
+		return &remote.Failure{Err: errors.New("connection refused"), Kind: retry.Transient}
+	}
+	return until
+}

@@ -52,6 +52,7 @@ type Source struct {
 	options   Options
 	wholeTime time.Duration // see wholeTime
 	last      atomic.Pointer[sources.Listing]
+	reached   atomic.Bool // a folder was listed
 
 	listed, known atomic.Int64 // folders of the latest listing
 }
@@ -71,7 +72,7 @@ func New(ctx context.Context, server Server, name string, o Options) (*Source, e
 // ask learns the abilities of the storage.
 func (s *Source) ask(ctx context.Context) error {
 	var can features
-	err := patiently(ctx, func(ctx context.Context) error {
+	err := s.contact(ctx, func(ctx context.Context) error {
 		return s.call(ctx, "operations/fsinfo", map[string]any{"fs": s.name}, &can)
 	})
 	if err != nil {
