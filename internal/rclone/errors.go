@@ -77,7 +77,7 @@ func (e *Error) Hint() string {
 	case errors.Is(e.Is, ErrFile):
 		return "name the folder of the file, and use --include for a part of it"
 	case errors.Is(e.Is, ErrUnreachable):
-		return "check the network, the proxy and the URL or host of the storage, which rclone config shows and changes"
+		return "check the network, the proxy, and the host or URL of the storage, which rclone config shows and changes"
 	case errors.Is(e.Is, ErrCertificate):
 		return certificateHint(e.Message)
 	case errors.Is(e.Is, ErrPlainHTTP):
@@ -107,7 +107,7 @@ func certificateHint(message string) string {
 	case strings.Contains(message, "expired or is not yet valid"):
 		return "check the clock of this machine, and the certificate of the storage"
 	case strings.Contains(message, "certificate is valid for"), strings.Contains(message, "doesn't contain any IP SANs"):
-		return "the certificate is for another host: correct the URL or host of the storage with rclone config"
+		return "the certificate is for another host: correct the host or URL of the storage with rclone config"
 	}
 	return "if a private authority signed the certificate, set RCLONE_CA_CERT to a file with its certificates"
 }

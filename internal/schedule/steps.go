@@ -49,7 +49,11 @@ func (j *Job) Before() []string {
 		s.add("    %s", j.First)
 	}
 	if names := j.shown(); len(names) > 0 {
-		s.add("Written into the unit, because a scheduled run does not inherit them: %s.", strings.Join(names, ", "))
+		into := "unit"
+		if j.Cron {
+			into = "line"
+		}
+		s.add("Written into the %s, because a scheduled run does not inherit them: %s.", into, strings.Join(names, ", "))
 	}
 	j.addSecrets(&s)
 	if slices.Contains(j.secrets(), "AWS_SESSION_TOKEN") {

@@ -35,7 +35,7 @@ const (
 	// throttledTime is the time that a request may take that the storage throttles. rclone does not
 	// return the wait that a storage asks for, and two minutes are common.
 	throttledTime = 5 * time.Minute
-	// firstTime ends the attempts at a storage that has not answered yet. Its address may be wrong, and
+	// firstTime ends the attempts at a storage that has not answered yet. Its URL may be wrong, and
 	// rclone repeats each attempt for several seconds.
 	firstTime = 10 * time.Second
 )
