@@ -41,6 +41,9 @@ var (
 	ErrClosed = errors.New("rclone is closed")
 )
 
+// errBracket means that a parameter of a storage has a bracket.
+var errBracket = errors.New("] in a parameter")
+
 // notFound is an error that is an fs.ErrNotExist.
 type notFound string
 
@@ -76,6 +79,8 @@ func (e *Error) Hint() string {
 		return "list the remotes with rclone listremotes, and create one with rclone config"
 	case errors.Is(e.Is, ErrFile):
 		return "name the folder of the file, and use --include for a part of it"
+	case errors.Is(e.Is, errBracket):
+		return "put the storage into the configuration of rclone, and name it as rclone:REMOTE:path"
 	case errors.Is(e.Is, ErrUnreachable):
 		return "check the network, the proxy, and the host or URL of the storage, which rclone config shows and changes"
 	case errors.Is(e.Is, ErrCertificate):

@@ -200,10 +200,18 @@ func (s *Server) failure(command string, res *http.Response) error {
 // objectPath returns the path of an object in the URL. rclone takes the first bracket for the end of
 // the storage, so the folders of the storage from a bracket on belong to the path.
 func objectPath(fs, remote string) (string, error) {
-	if before, _, found := strings.Cut(fs, "]"); found {
-		at := strings.LastIndexAny(before, ":/") + 1
-		if at == 0 || strings.ContainsAny(fs[:at], ",'\"") {
-			return "", fmt.Errorf("%s: rclone cannot read from a storage with ] in its parameters", fs)
+	if bracket := strings.IndexByte(fs, ']'); bracket >= 0 {
+		_, path, isRemote := splitConnection(strings.TrimPrefix(fs, ":"))
+		if !isRemote {
+			path = fs
+		}
+		end := len(fs) - len(path) // of the parameters
+		at := end
+		if bracket >= end {
+			at += strings.LastIndexByte(fs[end:bracket], '/') + 1
+		}
+		if bracket < end || at == 0 {
+			return "", &Error{Message: fs + ": rclone cannot read from a storage with ] in its parameters", kind: retry.Fatal, Is: errBracket}
 		}
 		fs, remote = fs[:at], fs[at:]+"/"+remote
 	}

@@ -205,12 +205,16 @@ func TestObjectPath(t *testing.T) {
 		{"drive:photos", "a/b c.jpg", "%5Bdrive:photos%5D/a/b%20c.jpg"},
 		{"/srv/a]b/c", "d]#?%.jpg", "%5B%2Fsrv%2F%5D/a%5Db/c/d%5D%23%3F%25.jpg"},
 		{"drive:a]b", "c", "%5Bdrive:%5D/a%5Db/c"},
+		{"my disk,links=true:a/[b] c:d/e", "f", "%5Bmy%20disk%2Clinks=true:a%2F%5D/%5Bb%5D%20c:d/e/f"},
+		{`:local,description="a:b/c":/srv/a]`, "b", "%5B:local%2Cdescription=%22a:b%2Fc%22:%2Fsrv%2F%5D/a%5D/b"},
 	} {
 		if got, err := objectPath(test[0], test[1]); err != nil || got != test[2] {
 			t.Errorf("%v: %s, %v", test, got, err)
 		}
 	}
-	if _, err := objectPath(":sftp,host='[::1]':x", "a"); err == nil {
-		t.Error("a bracket in the parameters passes")
+	for _, fs := range []string{":sftp,host='[::1]':x", "a]"} {
+		if _, err := objectPath(fs, "a"); !errors.Is(err, errBracket) {
+			t.Errorf("%s: %v", fs, err)
+		}
 	}
 }
