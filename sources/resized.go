@@ -23,7 +23,9 @@ const listedMark = "|listed="
 // Resized returns o with the size of its content, if the storage lists another one. The version tag
 // keeps the listed size.
 func (o Object) Resized(size int64) Object {
-	o = o.Listed()
+	if o = o.Listed(); o.Size == size {
+		return o
+	}
 	o.VersionTag += listedMark + strconv.FormatInt(o.Size, 10)
 	o.Size = size
 	return o

@@ -12,6 +12,9 @@ func TestResized(t *testing.T) {
 		if resized.Size != 30 || resized.VersionTag == tag || resized.Listed() != listed || resized.Resized(40).Listed() != listed {
 			t.Errorf("%q: %+v", tag, resized)
 		}
+		if got := resized.Resized(100); got != listed {
+			t.Errorf("%q: with the listed size %+v", tag, got)
+		}
 		if listed.Listed() != listed {
 			t.Errorf("%q: a listed object is taken for a resized one", tag)
 		}

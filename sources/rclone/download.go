@@ -1,6 +1,7 @@
 package rclone
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -68,8 +69,12 @@ func (d *download) Close() error {
 func (r *reader) openLonger(offset int64) (io.ReadCloser, error) {
 	_, want := r.source.sum(r.object.VersionTag)
 	d, sum, err := r.downloadListed()
-	if err == nil && (d.size != r.size || want != "" && sum != want) {
-		err = changed("it has %d bytes instead of %d", d.size, r.size)
+	switch {
+	case err != nil:
+	case want != "" && sum != want:
+		err = changed("its checksum is %s instead of %s", sum, want)
+	case d.size != r.size:
+		err = cmp.Or(r.measure(func(size int64) bool { return size == r.size }), changed("it has %d bytes instead of %d", d.size, r.size))
 	}
 	if err == nil {
 		_, err = d.Seek(offset, io.SeekStart)
@@ -144,6 +149,11 @@ func (r *reader) noteCut(next int64) {
 // checkLength returns an error if content is longer than listed. Without a checksum it must be the same
 // in two downloads.
 func (r *reader) checkLength() error {
+	return r.measure(func(size int64) bool { return size <= r.size })
+}
+
+// measure returns an error with the size of the content, unless it is right.
+func (r *reader) measure(isRight func(size int64) bool) error {
 	if err := r.look(); err != nil {
 		return err
 	}
@@ -157,7 +167,7 @@ func (r *reader) checkLength() error {
 			return err
 		}
 		switch {
-		case d.size <= r.size:
+		case isRight(d.size):
 			return nil
 		case r.sum != nil && sum != r.want, first != "" && sum != first:
 			return changed("it has %d bytes instead of the listed %d", d.size, r.object.Size)

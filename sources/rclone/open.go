@@ -245,6 +245,11 @@ func (r *reader) fail(err error) error {
 }
 
 func (r *reader) tooLong() error {
+	if r.size < r.object.Size { // its size was corrected in a run before
+		if err := r.checkLength(); err != nil {
+			return err
+		}
+	}
 	return changed("rclone sent more than the listed %d bytes", r.object.Size)
 }
 

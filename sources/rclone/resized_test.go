@@ -1,6 +1,7 @@
 package rclone
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -119,6 +120,24 @@ func TestLongerContent(t *testing.T) {
 		}
 		if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
 			t.Errorf("left: %v, %v", left, err)
+		}
+	}
+}
+
+// TestCorrectedSizeChanges verifies that another size of the content is found if its storage lists the same
+// wrong one as before.
+func TestCorrectedSizeChanges(t *testing.T) {
+	for _, has := range []int{6, 9, 12} {
+		t.Setenv("TMPDIR", t.TempDir())
+		f := newFake(plainFeatures)
+		f.put("a", bytes.Repeat([]byte("x"), 9))
+		s := f.source(t, Options{})
+		o := one(t, s)
+		before := o.Resized(3)
+		f.copies = func() []byte { return bytes.Repeat([]byte("y"), has) }
+		_, err := read(t, s, before, 0)
+		if e, is := errors.AsType[*sources.SizeError](err); !is || e.Object != o.Resized(int64(has)) {
+			t.Errorf("%d bytes: %v", has, err)
 		}
 	}
 }

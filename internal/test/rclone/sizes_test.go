@@ -25,7 +25,10 @@ import (
 type wrongSize struct {
 	content string
 	listed  int
+	day     int // on which it was modified
 }
+
+func (s wrongSize) modified() time.Time { return time.Date(2025, 1, s.day, 3, 4, 5, 0, time.UTC) }
 
 func (s wrongSize) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.Method {
@@ -37,11 +40,11 @@ func (s wrongSize) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			folder = ""
 		}
 		fmt.Fprintf(w, `<?xml version="1.0"?><d:multistatus xmlns:d="DAV:" xmlns:oc="http://owncloud.org/ns">%s<d:response><d:href>/photo.heic</d:href><d:propstat><d:prop>
-			<d:resourcetype/><d:getcontentlength>%d</d:getcontentlength><d:getlastmodified>Thu, 02 Jan 2025 03:04:05 GMT</d:getlastmodified>
+			<d:resourcetype/><d:getcontentlength>%d</d:getcontentlength><d:getlastmodified>%s</d:getlastmodified>
 			<oc:checksums><oc:checksum>SHA1:%x MD5:%x</oc:checksum></oc:checksums></d:prop><d:status>HTTP/1.1 200 OK</d:status></d:propstat></d:response></d:multistatus>`,
-			folder, s.listed, sha1.Sum([]byte(s.content)), md5.Sum([]byte(s.content)))
+			folder, s.listed, s.modified().Format(http.TimeFormat), sha1.Sum([]byte(s.content)), md5.Sum([]byte(s.content)))
 	case http.MethodGet:
-		http.ServeContent(w, r, "photo.heic", time.Date(2025, 1, 2, 3, 4, 5, 0, time.UTC), strings.NewReader(s.content))
+		http.ServeContent(w, r, "photo.heic", s.modified(), strings.NewReader(s.content))
 	default:
 		w.WriteHeader(http.StatusMethodNotAllowed)
 	}
@@ -53,7 +56,7 @@ func TestWrongSizes(t *testing.T) {
 	forEach(t, func(t *testing.T, p rclone.Program, _ []string) {
 		for _, vendor := range []string{"owncloud", "other"} {
 			for _, has := range []int{3, 100_000, 2_000_000, 3_000_001, 3_000_000 + 1<<16, 7_000_000} {
-				readWrongSize(t, p, vendor, wrongSize{strings.Repeat("x", has), 3_000_000})
+				readWrongSize(t, p, vendor, wrongSize{strings.Repeat("x", has), 3_000_000, 2})
 			}
 		}
 	})
@@ -103,7 +106,7 @@ func TestWrongSizesAreMigrated(t *testing.T) {
 		provide(t, "cp", p.Path, installed)
 		for _, vendor := range []string{"owncloud", "other"} {
 			for _, has := range []int{100_000, 500_000} {
-				server := httptest.NewServer(wrongSize{strings.Repeat("x", has), 300_000})
+				server := httptest.NewServer(wrongSize{strings.Repeat("x", has), 300_000, 2})
 				a := newAccount(t, program, installed)
 				must(t, os.WriteFile(a.path("config/rclone.conf"), []byte("[dav]\ntype = webdav\nvendor = "+vendor+"\nurl = "+server.URL+"\n"), 0o600))
 				migrateWrongSize(a, has)
@@ -111,6 +114,37 @@ func TestWrongSizesAreMigrated(t *testing.T) {
 				if left, err := os.ReadDir(a.path("tmp")); err != nil || len(left) > 0 {
 					t.Errorf("left: %v, %v", left, err)
 				}
+			}
+		}
+	}
+}
+
+// TestWrongSizeIsCorrected syncs a file whose content has the listed size at last, or another wrong one: it
+// is replaced, and the next run changes nothing.
+func TestWrongSizeIsCorrected(t *testing.T) {
+	dir := newFolder(t)
+	program := filepath.Join(dir, "assetferry")
+	provide(t, "go", "build", "-o", program, "assetferry/cmd/assetferry")
+	for _, p := range programs(t) {
+		installed := filepath.Join(newFolder(t), "rclone")
+		provide(t, "cp", p.Path, installed)
+		for _, vendor := range []string{"owncloud", "other"} {
+			for _, sizes := range [][2]int{{100_000, 300_000}, {100_000, 90_000}, {100_000, 110_000}, {100_000, 400_000}, {400_000, 300_000}, {400_000, 500_000}} {
+				before, has := sizes[0], sizes[1]
+				var now wrongSize
+				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { now.ServeHTTP(w, r) }))
+				a := newAccount(t, program, installed)
+				must(t, os.WriteFile(a.path("config/rclone.conf"), []byte("[dav]\ntype = webdav\nvendor = "+vendor+"\nurl = "+server.URL+"\n"), 0o600))
+				for _, step := range []struct {
+					wrongSize
+					want string
+				}{{wrongSize{strings.Repeat("x", before), 300_000, 2}, `"create":1`}, {wrongSize{strings.Repeat("y", has), 300_000, 3}, `"replace":1`}, {wrongSize{strings.Repeat("y", has), 300_000, 3}, `"unchanged":1`}} {
+					now = step.wrongSize
+					if out, code := a.run(program, "sync", "rclone:dav:", "--unsupported", "create", "--fallback-category", "Files", "--to", "sandbox", "--json"); code != 0 || !strings.Contains(out, step.want) {
+						t.Errorf("%s, %s, %d bytes: exit code %d, want %s:\n%s", p.Version, vendor, sizes, code, step.want, out)
+					}
+				}
+				server.Close()
 			}
 		}
 	}
