@@ -57,6 +57,7 @@ func TestBehind(t *testing.T) {
 		"folders:x":                             {Upstreams: pool, Encrypted: []string{"disk:a"}},
 		"set:":                                  {Upstreams: []string{"disk:e", "/f"}},
 		"pool,a=b:":                             {Upstreams: pool},
+		":http,url='https://example.com/':a":    {Names: ":http,url='https://example.com/',no_head=true:a"},
 		`:union,upstreams='disk:c "disk:d e"':`: {Upstreams: []string{"disk:c", "disk:d e"}},
 		`:crypt,remote="pool:":`:                {Upstreams: pool, Encrypted: []string{"pool:"}},
 	} {
@@ -65,7 +66,7 @@ func TestBehind(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := s.Behind(t.Context(), r)
-		if err != nil || !slices.Equal(got.Upstreams, want.Upstreams) || !slices.Equal(got.Encrypted, want.Encrypted) {
+		if err != nil || !slices.Equal(got.Upstreams, want.Upstreams) || !slices.Equal(got.Encrypted, want.Encrypted) || got.Names != want.Names {
 			t.Errorf("%s: %q, %v; want %q", name, got, err, want)
 		}
 	}

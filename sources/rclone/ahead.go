@@ -231,6 +231,7 @@ func (s *Source) loadAs(ctx context.Context, f *folder, whole bool, skip func(pr
 	f.isWhole, f.dirs, f.bytes = whole, nil, 0
 	below := int64(0) // folders that are listed with this one
 	begun := time.Now().Add(-time.Second)
+	seen := map[string]bool{} // only if they are compared
 	err = s.entries(in, func(e entry) error {
 		key, ok := s.keyOf(&e, f)
 		if !ok {
@@ -248,10 +249,18 @@ func (s *Source) loadAs(ctx context.Context, f *folder, whole bool, skip func(pr
 				f.dirs = append(f.dirs, key)
 			}
 		}
+		if s.options.Names != "" {
+			seen[e.path] = true
+		}
 		data := e.data()
 		f.bytes += int64(len(key) + len(data))
 		return sorter.Add(keyindex.Record{Key: sources.Key(key), Data: data})
 	})
+	if err == nil && s.options.Names != "" {
+		err = s.omitted(ctx, dir, seen, func(e entry) error {
+			return sorter.Add(keyindex.Record{Key: sources.Key(strings.TrimPrefix(e.path, f.prefix)), Data: e.data()})
+		})
+	}
 	if err != nil {
 		return err
 	}

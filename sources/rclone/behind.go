@@ -10,7 +10,8 @@ import (
 )
 
 // rclone lists a union without what is in a storage that fails, and an encrypted remote without the names
-// that it cannot decrypt. Such a listing looks complete.
+// that it cannot decrypt, and a web server without the objects for which it returns an error. Such a listing
+// looks complete.
 
 // checkUpstreams returns the error of a storage of a union that cannot be listed.
 func (s *Source) checkUpstreams(ctx context.Context) error {
@@ -49,4 +50,21 @@ func (s *Source) checkDecrypted(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// omitted calls each for every entry of a folder that rclone does not list because its server returns an
+// error for it.
+func (s *Source) omitted(ctx context.Context, dir string, seen map[string]bool, each func(entry) error) error {
+	in, err := s.server.Call(ctx, "operations/list", map[string]any{"fs": s.options.Names, "remote": dir, "opt": listOptions{NoMimeType: true, NoModTime: true}})
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	return s.entries(in, func(e entry) error {
+		if seen[e.path] || e.isDir {
+			return nil
+		}
+		e.isOmitted = true
+		return each(e)
+	})
 }

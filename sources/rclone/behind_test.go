@@ -3,6 +3,7 @@ package rclone
 import (
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -58,5 +59,23 @@ func TestUndecryptable(t *testing.T) {
 		if objects, err := list(t.Context(), s, ""); errors.Is(err, errUndecryptable) != test.fails || len(objects) > 0 {
 			t.Errorf("%s: %v, %v", name, objects, err)
 		}
+	}
+}
+
+// TestOmitted verifies that objects which only the listing of names has are reported.
+func TestOmitted(t *testing.T) {
+	f := newFake(plainFeatures, "a", "c/d")
+	s := f.source(t, Options{Names: "fake,no_head=true:folder"})
+	lists := 0
+	f.listing = func(path string, answer []byte) io.Reader {
+		if lists++; lists%2 == 0 {
+			return strings.NewReader(`{"list": [{"Path": "` + strings.TrimPrefix(path+"/b", "/") + `", "Size": -1, "IsDir": false}]}`)
+		}
+		return strings.NewReader(string(answer))
+	}
+	objects, err := list(t.Context(), s, "")
+	const broken = ": cannot be read: the server returns an error for it"
+	if got, want := obstacles(objects), []string{"a", "b" + broken, "c/b" + broken, "c/d"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v; want %q", got, err, want)
 	}
 }

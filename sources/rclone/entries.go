@@ -24,6 +24,8 @@ type entry struct {
 	// mangled means that the name has bytes which JSON cannot represent, so it cannot be requested.
 	mangled bool
 	isLink  bool // a symbolic link; its path is still as rclone lists it
+
+	isOmitted bool // rclone did not list it
 }
 
 // largestEntry is the maximum size of the JSON of an entry in bytes.
@@ -222,6 +224,7 @@ const (
 	markTime = 1 << iota
 	markMangled
 	markLink
+	markOmitted
 )
 
 // data returns an entry without its path, as a record of an index has it.
@@ -236,6 +239,9 @@ func (e entry) data() string {
 	if e.isLink {
 		marks |= markLink
 	}
+	if e.isOmitted {
+		marks |= markOmitted
+	}
 	text := make([]byte, 0, 32+len(e.tag))
 	text = binary.AppendVarint(append(text, marks), e.size)
 	if marks&markTime != 0 {
@@ -247,7 +253,7 @@ func (e entry) data() string {
 
 // entryOf returns the entry of a record.
 func entryOf(path, data string) entry {
-	e := entry{path: path, mangled: data[0]&markMangled != 0, isLink: data[0]&markLink != 0}
+	e := entry{path: path, mangled: data[0]&markMangled != 0, isLink: data[0]&markLink != 0, isOmitted: data[0]&markOmitted != 0}
 	rest := []byte(data[1:])
 	size, n := binary.Varint(rest)
 	e.size, rest = size, rest[n:]

@@ -153,6 +153,8 @@ func (w *walk) file(key string, group []keyindex.Record) error {
 		o.Obstacle = sources.Unreadable.Because("its name is not valid UTF-8")
 	case !isName(key):
 		o.Obstacle = sources.Unreadable.Because("rclone cannot request a name like this")
+	case e.isOmitted:
+		o.Obstacle = sources.Unreadable.Because("the server returns an error for it")
 	case e.size < 0:
 		o.Obstacle = sources.Unsized
 	}

@@ -41,6 +41,8 @@ type Options struct {
 	// Upstreams and Encrypted are the storages behind unions and encrypted remotes, as in package
 	// internal/rclone.
 	Upstreams, Encrypted []string
+	// Names is a remote whose listings have all names, as in package internal/rclone; or "".
+	Names string
 }
 
 // A Source is a folder of a remote.

@@ -90,7 +90,7 @@ func (f *Factory) openRclone(ctx context.Context, source string) (sources.Source
 	}
 	s, err := remotes.New(ctx, server, r.String(), remotes.Options{
 		FollowLinks: f.Settings.Symlinks == "follow", Concurrency: migrate.Workers(f.Settings.Concurrency),
-		Upstreams: behind.Upstreams, Encrypted: behind.Encrypted,
+		Upstreams: behind.Upstreams, Encrypted: behind.Encrypted, Names: behind.Names,
 	})
 	if err != nil {
 		return nil, "", err

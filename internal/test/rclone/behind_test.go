@@ -4,6 +4,9 @@ package rclone
 
 import (
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,7 +26,7 @@ func listRemote(t *testing.T, p rclone.Program, config, name string, extra ...st
 	must(t, err)
 	behind, err := server.Behind(t.Context(), r)
 	must(t, err)
-	s, err := remotes.New(t.Context(), server, name, remotes.Options{Upstreams: behind.Upstreams, Encrypted: behind.Encrypted})
+	s, err := remotes.New(t.Context(), server, name, remotes.Options{Upstreams: behind.Upstreams, Encrypted: behind.Encrypted, Names: behind.Names})
 	if err != nil {
 		return "", err
 	}
@@ -118,6 +121,34 @@ func TestWrongContentPassword(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "rclone ended") {
 				t.Errorf("%v", err)
 			}
+		}
+	})
+}
+
+// TestBrokenWebServer lists a web server that returns an error for one of its objects: rclone itself omits
+// it, without an error.
+func TestBrokenWebServer(t *testing.T) {
+	forEach(t, func(t *testing.T, p rclone.Program, _ []string) {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			const files = `<a href="a.jpg">a</a><a href="b.jpg">b</a>`
+			switch r.URL.Path {
+			case "/":
+				w.Header().Set("Content-Type", "text/html")
+				_, _ = io.WriteString(w, files+`<a href="c/">c</a>`)
+			case "/c/":
+				w.Header().Set("Content-Type", "text/html")
+				_, _ = io.WriteString(w, files)
+			case "/b.jpg", "/c/b.jpg":
+				http.Error(w, "broken", http.StatusNotImplemented)
+			default:
+				_, _ = io.WriteString(w, "x")
+			}
+		}))
+		defer server.Close()
+		const broken = "b.jpg cannot be read: the server returns an error for it\n"
+		keys, err := listRemote(t, p, "[web]\ntype = http\nurl = "+server.URL+"/\n", "web:")
+		if err != nil || keys != "a.jpg \n"+broken+"c/a.jpg \nc/"+broken {
+			t.Errorf("%q, %v", keys, err)
 		}
 	})
 }
