@@ -20,7 +20,7 @@ var (
 	// ErrFile means that the path of a storage is a file.
 	ErrFile = errors.New("is a file, not a folder")
 	// ErrUnknownRemote means that the configuration of rclone has no remote of that name.
-	ErrUnknownRemote = errors.New("no such remote in the configuration of rclone")
+	ErrUnknownRemote = errors.New("unknown remote")
 	// ErrUnreachable means that no connection to the storage is possible.
 	ErrUnreachable = errors.New("the storage is not reachable")
 	// ErrCertificate means that the certificate of the storage is not valid, or not known.
@@ -61,7 +61,12 @@ type Error struct {
 	auth bool
 }
 
-func (e *Error) Error() string { return e.Message }
+func (e *Error) Error() string {
+	if errors.Is(e.Is, ErrUnknownRemote) { // the message of rclone does not mention the remote
+		return e.Is.Error() + ": " + e.Message
+	}
+	return e.Message
+}
 
 // Unwrap returns the known reason, or nil.
 func (e *Error) Unwrap() error { return e.Is }

@@ -46,6 +46,9 @@ func parseRemote(text string) (Remote, error) {
 		r.Name, rest = ":", rest[1:]
 	}
 	parts, rest, ok := splitConnection(rest)
+	if !ok && strings.Trim(text, ":") != "" && !strings.ContainsAny(text, `/\`) {
+		return Remote{}, errors.New("the colon after the remote is missing")
+	}
 	if !ok || parts[0] == "" || strings.ContainsAny(parts[0], `/\`) {
 		return Remote{}, errors.New("the remote is missing")
 	}

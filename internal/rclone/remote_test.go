@@ -34,6 +34,9 @@ func TestParseRemote(t *testing.T) {
 			t.Errorf("%q becomes %s", text, r)
 		}
 	}
+	if _, err := ParseRemote("drive"); err == nil || err.Error() != "the colon after the remote is missing" {
+		t.Errorf("without a colon: %v", err)
+	}
 	for _, text := range []string{
 		`:crypt,remote=':sftp,host=x,pass=hush-hush:a':`, `:union,upstreams='a: ":sftp,host=x,pass=hush-hush:a"':`, `:alias,remote=":crypt,remote=':s3,secret_access_key=hush:a':":`,
 		`:webdav,url='https://host/',headers='Cookie,hush':a`, `:azureblob,sas_url='https://host/c?sig=hush':a`,

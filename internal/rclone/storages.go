@@ -52,7 +52,7 @@ func (s *Server) CheckNames(ctx context.Context, r Remote) error {
 	found, err := s.storages(ctx, r)
 	for _, one := range found {
 		if one.kind == "" {
-			return &Error{Message: fmt.Sprintf("%v: %q", ErrUnknownRemote, one.Name), Is: ErrUnknownRemote, kind: retry.Fatal}
+			return &Error{Message: fmt.Sprintf("%q is not in the configuration of rclone", one.Name), Is: ErrUnknownRemote, kind: retry.Fatal}
 		}
 	}
 	return err

@@ -144,7 +144,7 @@ func (c *Client) Post(ctx context.Context, path string, body, into any) error {
 // decode decodes a response, and names the part that is wrong.
 func (c *Client) decode(a *answer, into any) error {
 	if err := json.Unmarshal(a.json, into); err != nil {
-		return c.fail(a, &remote.Failure{Err: errors.New("the response has another form than that of WordPress: " + err.Error()), Kind: retry.Permanent}, hintOther)
+		return c.fail(a, &remote.Failure{Err: errors.New("the response does not have the form of the REST API of WordPress: " + err.Error()), Kind: retry.Permanent}, hintOther)
 	}
 	return nil
 }

@@ -149,7 +149,7 @@ func (c *Client) index(ctx context.Context, root *url.URL) (Site, error) {
 		Authentication json.RawMessage `json:"authentication"`
 	}
 	if json.Unmarshal(a.json, &got) != nil || !slices.Contains(got.Namespaces, "wp/v2") {
-		return Site{}, c.fail(a, &remote.Failure{Err: errors.New("the response is not that of the REST API of WordPress"), Kind: retry.Permanent}, hintNoAPI)
+		return Site{}, c.fail(a, &remote.Failure{Err: errors.New("the response is not from the REST API of WordPress"), Kind: retry.Permanent}, hintNoAPI)
 	}
 	if home, err := url.Parse(got.Home); err == nil && strings.Trim(home.Path, "/") != strings.Trim(c.url.site.Path, "/") {
 		site := URL{&url.URL{Scheme: c.url.site.Scheme, Host: c.url.site.Host, Path: home.Path}}

@@ -55,7 +55,7 @@ func IsTooLarge(err error) bool {
 
 const (
 	hintCreate = "create an application password in WordPress (Users > Profile > Application Passwords), and set ASSETFERRY_WORDPRESS_USER to the user name and ASSETFERRY_WORDPRESS_PASSWORD to the password"
-	hintWrong  = "check ASSETFERRY_WORDPRESS_USER and ASSETFERRY_WORDPRESS_PASSWORD: the password is an application password (Users > Profile > Application Passwords in WordPress) and not that of the login form; a revoked one has to be replaced"
+	hintWrong  = "check ASSETFERRY_WORDPRESS_USER and ASSETFERRY_WORDPRESS_PASSWORD: the password is an application password (Users > Profile > Application Passwords in WordPress) and not that of the login form; replace a revoked one"
 	hintRights = "use an application password of an editor or an administrator"
 	hintFirst  = "exempt the REST API and the uploads from the password protection of the web server, at least for this machine: both passwords cannot be sent at once"
 	hintWall   = "allow the REST API (/wp-json/) for this machine in the security plugin, the firewall or the content delivery network"

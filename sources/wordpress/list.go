@@ -131,7 +131,7 @@ func (s *Source) addAll(ctx context.Context, add func(keyindex.Record) error) er
 // decode decodes an entry.
 func decode(item json.RawMessage) (e entry, err error) {
 	if err := json.Unmarshal(item, &e); err != nil {
-		return e, &remote.Failure{Err: fmt.Errorf("an entry of the media library has another form than that of WordPress: %w", err), Kind: retry.Permanent}
+		return e, &remote.Failure{Err: fmt.Errorf("an entry of the media library does not have the form of the REST API of WordPress: %w", err), Kind: retry.Permanent}
 	}
 	return e, nil
 }

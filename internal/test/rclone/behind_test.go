@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"assetferry/internal/rclone"
+	"assetferry/internal/test/processtest"
 	"assetferry/sources"
 	remotes "assetferry/sources/rclone"
 )
@@ -54,7 +55,7 @@ func folderOf(t *testing.T, names ...string) string {
 func TestUnions(t *testing.T) {
 	forEach(t, func(t *testing.T, p rclone.Program, _ []string) {
 		one, other := folderOf(t, "a.jpg"), folderOf(t, "b.jpg", "c/d.jpg")
-		config := "[dead]\ntype = webdav\nurl = http://127.0.0.1:" + freePort(t) + "/\n[pool]\ntype = union\nupstreams = " + one + " "
+		config := "[dead]\ntype = webdav\nurl = http://127.0.0.1:" + processtest.FreePort(t) + "/\n[pool]\ntype = union\nupstreams = " + one + " "
 		for upstream, want := range map[string]string{other: "", "dead:": "dead:, which is a part of the union", filepath.Join(other, "missing"): "which is a part of the union: directory not found"} {
 			keys, err := listRemote(t, p, config+upstream+"\n", "pool:", "RCLONE_LOW_LEVEL_RETRIES=1")
 			if want == "" && (err != nil || keys != "a.jpg \nb.jpg \nc/d.jpg \n") || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
