@@ -28,6 +28,12 @@ func (r Rules) Policy() metadata.Policy {
 // of one.
 func (r Rules) SendsInstead() bool { return r.Sync != nil && r.Sync.OnReplaceRefused == "new-asset" }
 
+// Values of Rules.Access.
+const (
+	ByPassword = "application password"
+	Public     = "public"
+)
+
 // Rules are the user's decisions that shape a plan. They are stored with a run, so that it is only
 // resumed under the rules of its plan.
 type Rules struct {
@@ -54,9 +60,9 @@ type Rules struct {
 
 	AdoptOnly bool `json:"adopt_only,omitempty"` // adopt existing assets, upload nothing
 
-	// SignedIn means that the source was read with an application password: without one, it shows
-	// fewer objects, and other texts.
-	SignedIn bool `json:"signed_in,omitempty"`
+	// Access is how the source was read, if it shows fewer objects and other texts without an
+	// application password: ByPassword or Public.
+	Access string `json:"access,omitempty"`
 
 	Sync *SyncRules `json:"sync,omitempty"` // nil: only new objects are uploaded
 }
@@ -189,8 +195,8 @@ func fieldDifferences(was, is reflect.Value) (out []string) {
 		case string(x) == string(y):
 		case name == "mapping":
 			out = append(out, flagname.InText("the metadata rules differ (mapping, {precedence}, {ignore_metadata}, {gps}, {on_limit})"))
-		case name == "signed_in":
-			out = append(out, signedInChange(is.Field(i).Bool()))
+		case name == "access":
+			out = append(out, accessChange(is.Field(i).String()))
 		case name == "places":
 			out = append(out, "the mapping puts objects in other places")
 		case nested && old != nil && now != nil:
@@ -202,8 +208,8 @@ func fieldDifferences(was, is reflect.Value) (out []string) {
 	return out
 }
 
-func signedInChange(now bool) string {
-	if now {
+func accessChange(now string) string {
+	if now == ByPassword {
 		return "the source was read without an application password, and is now read with one"
 	}
 	return "the source was read with an application password, and is now read without one"

@@ -218,13 +218,16 @@ func mappingChecksums(f *command.Factory) (all, places string) {
 	return m.Checksum(), m.PlaceChecksum()
 }
 
-// isSignedIn reports whether the source is a WordPress site that is read with an application password.
-func isSignedIn(f *command.Factory, source string) (bool, error) {
+// accessTo returns how a WordPress site is read, and "" for other sources.
+func accessTo(f *command.Factory, source string) (string, error) {
 	if !strings.HasPrefix(source, "wordpress+") {
-		return false, nil
+		return "", nil
 	}
 	_, password, err := f.Settings.WordPress()
-	return !password.IsZero(), err
+	if err != nil || password.IsZero() {
+		return migrate.Public, err
+	}
+	return migrate.ByPassword, nil
 }
 
 // PlanRules returns the rules that the settings and flags ask for, for a source.
@@ -251,7 +254,7 @@ func PlanRules(f *command.Factory, cmd *cobra.Command, source string) (migrate.R
 	if err != nil {
 		return r, err
 	}
-	if r.SignedIn, err = isSignedIn(f, source); err != nil {
+	if r.Access, err = accessTo(f, source); err != nil {
 		return r, err
 	}
 	if cmd.Flags().Lookup("limit") != nil {

@@ -211,6 +211,6 @@ func flagsCanSay(f *command.Factory, was, now migrate.Rules) bool {
 	emptied := func(key string, was, now []string) bool {
 		return len(was) == 0 && len(now) > 0 && f.Settings.SourceOf(key) != config.FromFlag
 	}
-	return was.Mapping == now.Mapping && was.Places == now.Places && was.SignedIn == now.SignedIn &&
+	return was.Mapping == now.Mapping && was.Places == now.Places && was.Access == now.Access &&
 		!emptied("include", was.Include, now.Include) && !emptied("exclude", was.Exclude, now.Exclude)
 }

@@ -358,10 +358,12 @@ func TestSyncStopsWithoutPassword(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a")
 	signed := syncing()
-	signed.SignedIn = true
+	signed.Access = migrate.ByPassword
+	public := syncing()
+	public.Access = migrate.Public
 	w.syncs(signed)
 	failed := func(accepted bool) []*migrate.SafetyCheckError {
-		return w.decideSync(syncing(), func(p *plan.Planner) { p.SafetyChecks.AcceptRules = accepted }).FailedChecks
+		return w.decideSync(public, func(p *plan.Planner) { p.SafetyChecks.AcceptRules = accepted }).FailedChecks
 	}
 	if all := failed(false); len(all) != 1 || !strings.Contains(all[0].What, migrate.CheckSignedOut) || len(migrate.AcceptancesFor(all[0].What, nil)) != 1 {
 		t.Errorf("a sync without the password fails with %v", all)

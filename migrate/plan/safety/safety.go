@@ -57,7 +57,7 @@ func (g SafetyChecks) CheckRules(ctx context.Context, store *state.Store, run st
 	if rules.Sync == nil || g.AcceptRules || run.State == state.Applying {
 		return nil
 	}
-	if err := checkSignedIn(ctx, store, run, rules); err != nil {
+	if err := checkAccess(ctx, store, run, rules); err != nil {
 		return err
 	}
 	last, err := store.LastFinished(ctx, run.Pair.ID, migrate.SyncCommand)
@@ -80,9 +80,9 @@ func (g SafetyChecks) CheckRules(ctx context.Context, store *state.Store, run st
 	}
 }
 
-// checkSignedIn fails if the last run had an application password, and this one has none.
-func checkSignedIn(ctx context.Context, store *state.Store, run state.Run, rules migrate.Rules) error {
-	if rules.SignedIn {
+// checkAccess fails if the last run had an application password, and this one has none.
+func checkAccess(ctx context.Context, store *state.Store, run state.Run, rules migrate.Rules) error {
+	if rules.Access != migrate.Public {
 		return nil
 	}
 	last, err := store.FinishedBefore(ctx, run, 1)
@@ -90,7 +90,7 @@ func checkSignedIn(ctx context.Context, store *state.Store, run state.Run, rules
 		return err
 	}
 	was, err := migrate.ReadRules(last[0])
-	if err != nil || !was.SignedIn {
+	if err != nil || was.Access != migrate.ByPassword {
 		return err
 	}
 	return &migrate.SafetyCheckError{
