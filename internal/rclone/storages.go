@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -82,7 +83,7 @@ func (s storage) behind() (remotes []Remote) {
 		_, below, _ = strings.Cut(below, "/")
 	}
 	for _, text := range append(s.upstreams(), s.get("remote")) {
-		if r, err := parseRemote(text); err == nil {
+		if r, err := parseRemote(text); err == nil && filepath.VolumeName(text) == "" { // C:\photos is a folder on Windows
 			r.Path = path.Join(r.Path, below)
 			remotes = append(remotes, r)
 		}
