@@ -9,15 +9,28 @@ import (
 	"assetferry/internal/hint"
 )
 
-// rclone lists a union without what is in a storage that fails, and an encrypted remote without the names
-// that it cannot decrypt, and a web server without the objects for which it returns an error. Such a listing
-// looks complete.
+// rclone lists a union without what is in a storage that fails, an encrypted remote without the names that it
+// cannot decrypt, and a web server without the objects for which it returns an error. Such a listing looks
+// complete.
+
+// onlyNames are the options of requests for names.
+var onlyNames = listOptions{NoMimeType: true, NoModTime: true}
+
+// names calls each for every entry of a folder of another storage.
+func (s *Source) names(ctx context.Context, fs, dir string, each func(entry) error) error {
+	in, err := s.server.Call(ctx, "operations/list", map[string]any{"fs": fs, "remote": dir, "opt": onlyNames})
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	return s.entries(in, each)
+}
 
 // checkUpstreams returns the error of a storage of a union that cannot be listed.
 func (s *Source) checkUpstreams(ctx context.Context) error {
 	for _, name := range s.options.Upstreams {
 		err := patiently(ctx, func(ctx context.Context) error {
-			return s.call(ctx, "operations/stat", map[string]any{"fs": name, "remote": "", "opt": listOptions{NoMimeType: true, NoModTime: true}}, &struct{}{})
+			return s.call(ctx, "operations/stat", map[string]any{"fs": name, "remote": "", "opt": onlyNames}, &struct{}{})
 		})
 		if err != nil {
 			kind, path, _ := strings.Cut(name, ",") // without parameters, which may be secret
@@ -38,12 +51,7 @@ var errUndecryptable error = hint.New(errors.New("rclone can decrypt no name in 
 func (s *Source) checkDecrypted(ctx context.Context) error {
 	for _, name := range s.options.Encrypted {
 		err := patiently(ctx, func(ctx context.Context) error {
-			in, err := s.server.Call(ctx, "operations/list", map[string]any{"fs": name, "remote": "", "opt": listOptions{NoMimeType: true, NoModTime: true}})
-			if err != nil {
-				return err
-			}
-			defer in.Close()
-			return s.entries(in, func(entry) error { return errUndecryptable })
+			return s.names(ctx, name, "", func(entry) error { return errUndecryptable })
 		})
 		if err != nil {
 			return err
@@ -55,12 +63,7 @@ func (s *Source) checkDecrypted(ctx context.Context) error {
 // omitted calls each for every entry of a folder that rclone does not list because its server returns an
 // error for it.
 func (s *Source) omitted(ctx context.Context, dir string, seen map[string]bool, each func(entry) error) error {
-	in, err := s.server.Call(ctx, "operations/list", map[string]any{"fs": s.options.Names, "remote": dir, "opt": listOptions{NoMimeType: true, NoModTime: true}})
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	return s.entries(in, func(e entry) error {
+	return s.names(ctx, s.options.Names, dir, func(e entry) error {
 		if seen[e.path] || e.isDir {
 			return nil
 		}
