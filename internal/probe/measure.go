@@ -14,7 +14,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"assetferry/internal/assets"
@@ -31,9 +30,6 @@ const (
 	maxLooks     = 20 // requests for an image in processing
 	firstLook    = 50 * time.Millisecond
 	longestLook  = time.Second
-	burst        = 60
-	abreast      = 12
-	oneSecond    = 1200 * time.Millisecond // plus a margin, after which earlier requests no longer count
 )
 
 // upload creates an asset in the folder.
@@ -431,53 +427,4 @@ func (p *prober) tokenAge(ctx context.Context) error {
 		p.profile.TokenAge = ages[n-1]
 	}
 	return err
-}
-
-// rate sends many small requests at the same time, once, and counts the refused ones. It assumes that the
-// burst limit equals the limit per second.
-func (p *prober) rate(ctx context.Context) error {
-	if err := sleep(ctx, oneSecond); err != nil {
-		return err
-	}
-	began := p.Now()
-	replies, err := p.atOnce(ctx)
-	took := p.Now().Sub(began)
-	if err != nil {
-		return err
-	}
-	passed, after := 0, ""
-	for _, r := range replies {
-		switch r.Status {
-		case http.StatusOK:
-			passed++
-		case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-			after = r.Header.Get("Retry-After")
-		}
-	}
-	if passed == len(replies) {
-		return fmt.Errorf("%d requests in %v were all accepted", burst, took.Round(time.Millisecond))
-	}
-	p.profile.Rate = max(1, int(math.Ceil(float64(passed)/(1+took.Seconds()))))
-	p.profile.RetryAfter = after
-	return nil
-}
-
-// atOnce sends the burst.
-func (p *prober) atOnce(ctx context.Context) ([]assets.Reply, error) {
-	replies, errs := make([]assets.Reply, burst), make([]error, burst)
-	work := make(chan int)
-	var workers sync.WaitGroup
-	for range abreast {
-		workers.Go(func() {
-			for i := range work {
-				replies[i], errs[i] = p.Client.Ask(ctx, p.small())
-			}
-		})
-	}
-	for i := range burst {
-		work <- i
-	}
-	close(work)
-	workers.Wait()
-	return replies, errors.Join(errs...)
 }

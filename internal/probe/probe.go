@@ -76,11 +76,12 @@ func measurements() []measurement {
 		{"delivery", 2, (*prober).delivery},
 		{"latency", smallCalls, (*prober).latency},
 		{"upload_latency", smallUploads, (*prober).uploads},
+		{"upload_bandwidth", len(largeSizes) + abreastLarge, (*prober).bandwidth},
 		{"processing", 1 + maxLooks, (*prober).processing},
 		{"trash", 3, (*prober).trash},
 		{"bearer", 1, (*prober).bearer},
 		{"token_age", 5, (*prober).tokenAge},
-		{"rate", burst, (*prober).rate},
+		{"rate", sum(bursts), (*prober).rate},
 	}
 }
 

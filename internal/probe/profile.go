@@ -51,8 +51,13 @@ type Profile struct {
 	LatencyP95       time.Duration `yaml:"latency_p95,omitempty"`
 	UploadLatency    time.Duration `yaml:"upload_latency,omitempty"`
 	UploadLatencyP95 time.Duration `yaml:"upload_latency_p95,omitempty"`
-	Rate             int           `yaml:"rate,omitempty"`
-	RetryAfter       string        `yaml:"retry_after,omitempty"`
+
+	UploadBandwidth      int64 `yaml:"upload_bandwidth,omitempty"`
+	UploadBandwidthTotal int64 `yaml:"upload_bandwidth_total,omitempty"`
+
+	Rate        int    `yaml:"rate,omitempty"`
+	HighestRate int    `yaml:"highest_rate,omitempty"` // at which none was refused
+	RetryAfter  string `yaml:"retry_after,omitempty"`
 
 	Plan          string `yaml:"plan,omitempty"`
 	MaxFileSize   int64  `yaml:"max_file_size,omitempty"`
@@ -88,6 +93,7 @@ func (p Profile) Rows() []profile.Row {
 		{"resolution of uploadedAt", length(p.TimeResolution)}, {"processing time of a small image", p.unless("processing", cmp.Or(length(p.Processing), "at once"))},
 		{"small requests, median", length(p.Latency)}, {"small requests, 95%", length(p.LatencyP95)},
 		{"small uploads, median", length(p.UploadLatency)}, {"small uploads, 95%", length(p.UploadLatencyP95)},
+		{"large uploads, bytes per second", bandwidth(p.UploadBandwidth)}, {"the same, 16 at a time", bandwidth(p.UploadBandwidthTotal)},
 		{"requests per second", cmp.Or(number(p.Rate), "no limit found")}, {"Retry-After", cmp.Or(p.RetryAfter, "none")},
 		{"plan", p.Plan}, {"largest file, bytes", strings.TrimPrefix(strconv.FormatInt(p.MaxFileSize, 10), "0")}, {"largest image, megapixels", number(p.MaxMegapixels)},
 	}, p.Unknown)
@@ -99,6 +105,13 @@ func (p Profile) unless(name, value string) string {
 		return ""
 	}
 	return value
+}
+
+func bandwidth(perSecond int64) string {
+	if perSecond == 0 {
+		return "no limit found"
+	}
+	return strconv.FormatInt(perSecond, 10)
 }
 
 func length(d time.Duration) string {

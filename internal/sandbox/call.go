@@ -43,10 +43,7 @@ func newCall(s *Server, w http.ResponseWriter, r *http.Request) *call {
 func (s *Server) serve(c *call) {
 	c.W.Header().Set("Date", s.now().Format(http.TimeFormat))
 	rule, fired := s.faults.Next(fault.Route{Method: c.R.Method, Pattern: c.route.pattern})
-	wait := s.options.Latency
-	if c.route.pattern == "/assets" && c.R.Method == http.MethodPost {
-		wait = max(wait, s.options.Profile.UploadLatency)
-	}
+	wait := s.delays.of(c)
 	if fired {
 		wait += rule.Delay
 	}

@@ -13,7 +13,6 @@ import (
 
 // apply sets the options of a profile that are not set otherwise.
 func (o *Options) apply(p profile.Profile) {
-	o.Latency = cmp.Or(o.Latency, p.Latency)
 	o.ProcessingDelay = cmp.Or(o.ProcessingDelay, p.Processing)
 	o.TokenAge = cmp.Or(o.TokenAge, p.TokenAge)
 	o.Limits.PricingPlan = cmp.Or(o.Limits.PricingPlan, p.Plan)

@@ -42,7 +42,7 @@ type Options struct {
 	Environments []tokens.Environment
 	// Service is the key under the auth claim; default "ckbox". Other keys in it grant nothing.
 	Service string
-	// Latency is the delay before every request.
+	// Latency is the delay before every request; 0 means that of the profile.
 	Latency time.Duration
 	// ClockSkew is how far the server's clock is ahead: in the Date header, for the check of iat,
 	// and in the times of assets.
@@ -85,6 +85,7 @@ type Server struct {
 	contents   contents.Contents
 	workspaces *records.Workspaces
 	faults     *fault.Set
+	delays     *delays
 	stats      *standin.Stats
 	delivered  *delivered
 	processor  *processor
@@ -112,7 +113,7 @@ func New(o Options) (*Server, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Server{options: o, stats: standin.NewStats(), delivered: newDelivered(), routes: routesOf(o.Profile, routes())}
+	s := &Server{options: o, delays: newDelays(o.Latency, o.Profile), stats: standin.NewStats(), delivered: newDelivered(), routes: routesOf(o.Profile, routes())}
 	names := named(s.routes)
 	s.router = standin.NewRouter(names)
 	var err error

@@ -112,8 +112,8 @@ func (d *examination) saveProfile(p interface {
 
 // agree describes the probe and asks for confirmation.
 func (d *examination) agree(ctx context.Context, o probeOptions) (begin bool, err error) {
-	d.Out.Notef("The probe creates a category %q... at %s\n(workspace %s), uses it for at most %s\n(repeated ones not counted), and deletes it for good.",
-		probe.Prefix, ui.Sanitize(d.dest.URL), ui.Sanitize(d.doctor.Workspace()), ui.Counted(int64(probe.MostCalls()), "request"))
+	d.Out.Notef("The probe creates a category %q... at %s\n(workspace %s), uses it for at most %s\n(repeated ones not counted) and uploads of %s, and deletes it for good.",
+		probe.Prefix, ui.Sanitize(d.dest.URL), ui.Sanitize(d.doctor.Workspace()), ui.Counted(int64(probe.MostCalls()), "request"), ui.Bytes(probe.MostBytes()))
 	d.announceAIProbe()
 	switch {
 	case o.dryRun:

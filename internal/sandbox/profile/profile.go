@@ -66,19 +66,25 @@ type Profile struct {
 	ListingDelay   time.Duration `yaml:"listing_delay"` // delay of new assets in lists and searches
 	Latency        time.Duration `yaml:"latency"`
 	UploadLatency  time.Duration `yaml:"upload_latency"`
-	Rate           int           `yaml:"rate"` // requests per second; others get 429
-	RetryAfter     string        `yaml:"retry_after"`
+	LatencyP95     time.Duration `yaml:"latency_p95"` // 95th percentile; 0: Latency does not vary
+	// UploadLatencyP95 is the 95th percentile of UploadLatency.
+	UploadLatencyP95 time.Duration `yaml:"upload_latency_p95"`
+
+	UploadBandwidth      int64 `yaml:"upload_bandwidth"`       // bytes per second of one upload
+	UploadBandwidthTotal int64 `yaml:"upload_bandwidth_total"` // of all uploads together
+
+	Rate       int    `yaml:"rate"` // requests per second; others get 429
+	RetryAfter string `yaml:"retry_after"`
 
 	Plan          string `yaml:"plan"`
 	MaxFileSize   int64  `yaml:"max_file_size"` // bytes
 	MaxMegapixels int    `yaml:"max_megapixels"`
 
 	// Information for people.
-	Service          string            `yaml:"service"`
-	MeasuredAt       string            `yaml:"measured_at"`
-	LatencyP95       time.Duration     `yaml:"latency_p95"`
-	UploadLatencyP95 time.Duration     `yaml:"upload_latency_p95"`
-	Unknown          map[string]string `yaml:"unknown"` // why something was not measured
+	Service     string            `yaml:"service"`
+	MeasuredAt  string            `yaml:"measured_at"`
+	HighestRate int               `yaml:"highest_rate"` // requests per second at which none was refused
+	Unknown     map[string]string `yaml:"unknown"`      // why something was not measured
 }
 
 // maxProfile limits the size of a profile.
@@ -196,11 +202,13 @@ func (p *Profile) CheckValues() (key string, err error) {
 			}
 		}
 	}
-	if p.Rate < 0 {
-		return "rate", errors.New("rate is negative")
+	for key, n := range map[string]int64{"rate": int64(p.Rate), "upload_bandwidth": p.UploadBandwidth, "upload_bandwidth_total": p.UploadBandwidthTotal} {
+		if n < 0 {
+			return key, errors.New(key + " is negative")
+		}
 	}
 	for key, d := range map[string]time.Duration{"token_age": p.TokenAge, "time_resolution": p.TimeResolution, "processing": p.Processing,
-		"listing_delay": p.ListingDelay, "latency": p.Latency, "upload_latency": p.UploadLatency} {
+		"listing_delay": p.ListingDelay, "latency": p.Latency, "upload_latency": p.UploadLatency, "latency_p95": p.LatencyP95, "upload_latency_p95": p.UploadLatencyP95} {
 		if d < 0 {
 			return key, errors.New(key + " is negative")
 		}
