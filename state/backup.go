@@ -46,6 +46,18 @@ func (s *Store) Backup(ctx context.Context) (path string, err error) {
 	return path, nil
 }
 
+// CopyTo writes a copy of the state database to a new file. The next writer must use Takeover
+// first.
+func (s *Store) CopyTo(ctx context.Context, path string) error {
+	if err := disk.MakeFile(path); err != nil { // or SQLite would let others read it
+		return disk.Classify(err)
+	}
+	if _, err := s.r.ExecContext(ctx, `VACUUM INTO ?`, path); err != nil {
+		return disk.Classify(err)
+	}
+	return prepareBackup(ctx, path)
+}
+
 // isBackedUp reports whether the state database is unchanged since the backup at path.
 func (s *Store) isBackedUp(ctx context.Context, path string) bool {
 	if _, err := os.Stat(path); err != nil {

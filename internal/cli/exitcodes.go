@@ -52,6 +52,7 @@ var codes = map[string]string{
 	"init":       "0 1 2 130",
 	"sandbox":    "0 1 2 11",
 	"plan":       "0 1 2 3 5 6 7 11 12 130",
+	"rehearse":   "0 1 2 3 6 7 11 12 130",
 	"apply":      runCodes,
 	"migrate":    runCodes,
 	"sync":       runCodes,
@@ -108,6 +109,10 @@ var ownMeanings = map[string]map[int]string{
 	"plan": {
 		exit.CodeItems:       "the plan has conflicts or unreadable objects",
 		exit.CodeSafetyCheck: "a safety check would stop the run",
+	},
+	"rehearse": {
+		exit.CodeItems:       "the service would refuse some objects",
+		exit.CodeSafetyCheck: "unsupported file types block the plan",
 	},
 	"apply":   {exit.CodeItems: "finished, but some items failed or changed, or are in conflict or unconfirmed"},
 	"migrate": {exit.CodeItems: "finished, but some items failed or changed, or are in conflict or unconfirmed"},

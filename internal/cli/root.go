@@ -63,6 +63,7 @@ func subcommands(f *command.Factory) []*cobra.Command {
 		initCommand(f),
 		setupcmd.NewDoctorCommand(f),
 		migratecmd.NewPlanCommand(f),
+		migratecmd.NewRehearseCommand(f),
 		migratecmd.NewApplyCommand(f),
 		migratecmd.NewMigrateCommand(f),
 		migratecmd.NewSyncCommand(f),

@@ -67,6 +67,14 @@ func Time(w Work, measured []state.Rate, b Bounds, now time.Time) (r Range, know
 	return Range{low, high}, true
 }
 
+// Within estimates the duration of work that would take a known time without the limits of a run.
+func Within(w Work, free Range, b Bounds, now time.Time) Range {
+	limited := func(d time.Duration) time.Duration {
+		return b.stretch(w, d, float64(w.Bytes)/max(d, time.Millisecond).Seconds(), now)
+	}
+	return Range{limited(free.Low), limited(free.High)}
+}
+
 // rates returns the quartiles of the measured rates per second: for a quarter of the time the rate
 // was below slow, and for a quarter of the time above fast.
 func rates(measured []state.Rate, what func(state.Rate) int64) (slow, fast float64) {

@@ -161,7 +161,7 @@ type Summary struct {
 	ApprovalKey      string        `json:"approval_key,omitempty"`
 	ApprovedAt       string        `json:"approved_at,omitempty"`
 	StartedBy        string        `json:"started_by,omitempty"` // the account that started the run
-	PlanEstimate     *PlanEstimate `json:"estimate,omitempty"`   // set by plan only
+	PlanEstimate     *PlanEstimate `json:"estimate,omitempty"`   // set by plan and rehearse
 	Listing          *Listing      `json:"listing,omitempty"`    // set by plan only, if the source counts folders and is slow
 
 	Outcomes Counts `json:"outcomes,omitempty"`  // as in reports; set by status and runs only
@@ -404,7 +404,7 @@ type Listing struct {
 	Seconds Seconds `json:"seconds"`
 }
 
-// A PlanEstimate is the estimate in the summary of a plan. Unknown times are nil.
+// A PlanEstimate is the estimate in the summary of a plan or a rehearsal. Unknown times are nil.
 type PlanEstimate struct {
 	Requests int64    `json:"requests"` // without requests that are retried
 	Low      *Seconds `json:"seconds_low,omitempty"`

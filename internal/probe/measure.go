@@ -26,7 +26,7 @@ const (
 	longestText  = 64 << 10
 	mostTags     = 1024
 	smallCalls   = 20
-	smallUploads = 10
+	smallUploads = 20
 	maxLooks     = 20 // requests for an image in processing
 	firstLook    = 50 * time.Millisecond
 	longestLook  = time.Second

@@ -83,35 +83,13 @@ func serve(t *testing.T, o sandbox.Options) *service {
 func serveBubble(t *testing.T, o sandbox.Options) *service {
 	t.Helper()
 	s, box, handler := begin(t, o)
-	s.url, s.transport = "http://localhost", within(handler)
+	s.url, s.transport = "http://localhost", sandboxtest.Transport(handler)
 	t.Cleanup(func() {
 		if err := box.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	return s
-}
-
-// within is a transport to a server in the same process.
-type within http.HandlerFunc
-
-func (w within) RoundTrip(r *http.Request) (*http.Response, error) {
-	asked := r.Clone(r.Context())
-	asked.RequestURI, asked.Host, asked.URL.Scheme, asked.URL.Host = r.URL.RequestURI(), r.URL.Host, "", ""
-	if r.Body == nil {
-		asked.Body = http.NoBody
-	}
-	answer := httptest.NewRecorder()
-	w(answer, asked)
-	if r.Body != nil {
-		_ = r.Body.Close()
-	}
-	if r.Method == http.MethodHead {
-		answer.Body.Reset()
-	}
-	result := answer.Result()
-	result.Request = r
-	return result, nil
 }
 
 // observe calls a function for each request from now on.

@@ -66,6 +66,8 @@ func (d *Destination) String() string {
 		s += ", workspace " + d.Workspace
 	}
 	switch {
+	case d.embedded && d.Dir == "":
+		return "an empty service with the profile"
 	case d.embedded:
 		return fmt.Sprintf("sandbox (data in %s), %s", d.Dir, s)
 	case d.name != "" && d.name != d.URL:
@@ -112,9 +114,12 @@ func (f *Factory) OpenPermitted(ctx context.Context, readOnly bool, s Subject) (
 // Resolve returns a destination and the access to it.
 func (f *Factory) Resolve(ctx context.Context, d config.Destination) (dest *Destination, acc Access, err error) {
 	dest = &Destination{name: d.Name, secrets: []string{d.Environment.File(), d.AccessKey.File()}}
-	if d.Kind == config.Sandbox {
+	switch {
+	case d.Kind == config.Sandbox && f.scratch != nil:
+		acc, err = f.startProfiled(ctx, dest)
+	case d.Kind == config.Sandbox:
 		acc, err = f.startEmbedded(ctx, d, dest)
-	} else {
+	default:
 		acc, err = f.reach(ctx, d)
 	}
 	if err == nil && d.ServiceProfile != "" {

@@ -61,6 +61,7 @@ type Factory struct {
 	Command  string // its path, beginning with assetferry
 	PlanFile string // the plan that is written or carried out; may be empty
 
+	scratch  *scratch                      // nil unless the command rehearses
 	embedded sandboxAt                     // URL of the embedded sandbox, once it runs
 	read     *Destination                  // the workspace that is the source, if it is one
 	headers  remote.Headers                // for the source, once they are known

@@ -124,7 +124,7 @@ func (f *Factory) StatePathOf(d *Destination) (string, error) {
 // credentials.
 func (f *Factory) OwnFiles(d *Destination, statePath string) []string {
 	own := disk.Files(statePath)
-	if d.embedded {
+	if d.Dir != "" {
 		own = append(own, d.Dir)
 	}
 	for _, name := range append(d.secrets, f.Settings.File, f.Settings.LogFile, f.Settings.Metadata, f.Settings.Metrics, f.Settings.NotifyFile, f.Settings.Approval, f.PlanFile) {

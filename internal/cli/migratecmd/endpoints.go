@@ -76,6 +76,9 @@ func openEndpoints(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	if err := s.notItself(); err != nil {
 		return nil, err
 	}
+	if path, err = f.ScratchState(ctx, path); err != nil {
+		return nil, err
+	}
 	f.PrintLoss(path)
 	if s.store, err = f.OpenState(ctx, path); err != nil {
 		return nil, err

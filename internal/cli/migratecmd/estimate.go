@@ -2,12 +2,16 @@ package migratecmd
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"assetferry/internal/cli/command"
 	"assetferry/internal/clock"
 	"assetferry/internal/estimate"
 	"assetferry/internal/event"
+	"assetferry/internal/rehearsal"
+	"assetferry/internal/retry"
+	"assetferry/internal/sandbox/profile"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -36,18 +40,69 @@ func printEstimate(ctx context.Context, f *command.Factory, s *endpoints, plan m
 	line := &event.PlanEstimate{Requests: work.Calls}
 	f.Summary.PlanEstimate = line
 	r, known := estimate.Time(work, measured, bounds, now)
+	predicted := false
 	if !known {
+		if r, predicted, err = fromProfile(f, s, work, bounds, now); err != nil {
+			return 0, err
+		}
+	}
+	if !known && !predicted {
 		f.Out.Printf("Estimate: %s. The first run measures the rate.", ui.EstimateText(line))
 		return work.Items, nil
 	}
 	r.Low, r.High = r.Low+listing, r.High+listing
 	line.Low, line.High = new(event.Seconds(r.Low)), new(event.Seconds(r.High))
 	f.Out.Printf("Estimate: %s.", ui.EstimateText(line))
-	printOtherSizes(f, work, measured)
+	if predicted {
+		f.Out.Printf("The estimate is from the service profile. The first run measures the rate.")
+	} else {
+		printOtherSizes(f, work, measured)
+	}
 	if bounds.Window > 0 && r.High > bounds.Window {
 		f.Out.Printf("This assumes one run a day of at most %s.", ui.Duration(bounds.Window))
 	}
 	return work.Items, nil
+}
+
+// simulated is the maximum number of items that an estimate simulates.
+const simulated = 20_000
+
+// fromProfile estimates the duration of a plan from the profile of the service, if there is one. It
+// simulates a part of the items, all with the average size.
+func fromProfile(f *command.Factory, s *endpoints, w estimate.Work, b estimate.Bounds, now time.Time) (r estimate.Range, known bool, err error) {
+	service := measuredService(s.dest.Profile)
+	if service == (rehearsal.Service{}) {
+		return r, false, nil
+	}
+	n := min(w.Items, simulated)
+	item := rehearsal.Item{Size: w.Bytes / w.Items, After: int(max(0, w.Calls/w.Items-1))}
+	p, err := rehearsal.Predict(service, rehearsalRun(f), func() iter.Seq2[rehearsal.Item, error] {
+		return func(yield func(rehearsal.Item, error) bool) {
+			for range n {
+				if !yield(item, nil) {
+					return
+				}
+			}
+		}
+	})
+	p = p.Extrapolate(float64(w.Items) / float64(n))
+	return estimate.Within(w, estimate.Range{Low: p.Low, High: p.High}, b, now), err == nil, err
+}
+
+// ownTime is the time of this program for an upload, on a machine with two processors.
+const ownTime = 400 * time.Microsecond
+
+func rehearsalRun(f *command.Factory) rehearsal.Run {
+	return rehearsal.Run{Workers: f.Settings.Concurrency, OwnTime: ownTime, Seed: 1}
+}
+
+// measuredService returns the durations and limits of a profile; zero if it has none.
+func measuredService(p profile.Profile) rehearsal.Service {
+	return rehearsal.Service{
+		Latency: p.Latency, LatencyP95: p.LatencyP95, UploadLatency: p.UploadLatency, UploadLatencyP95: p.UploadLatencyP95,
+		UploadBandwidth: p.UploadBandwidth, UploadBandwidthTotal: p.UploadBandwidthTotal,
+		Rate: p.Rate, RetryAfter: retry.ParseRetryAfter(p.RetryAfter, time.Now()),
+	}
 }
 
 // alike is the ratio of object sizes up to which a measured rate is reliable.
