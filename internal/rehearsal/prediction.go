@@ -20,6 +20,8 @@ const (
 	// certain is the part by which a measured value may be wrong in any case: a service is not
 	// equally fast at all times.
 	certain = 0.1
+	// uneven is the factor by which a measured bandwidth may be wrong: it is measured once.
+	uneven = 1.25
 	// sure is the number of standard errors to both sides that a range includes.
 	sure = 2
 )
@@ -31,9 +33,9 @@ func Predict(s Service, r Run, items func() iter.Seq2[Item, error]) (p Predictio
 	u := s.uncertainty()
 	var all [3]Result
 	var group errgroup.Group
-	for n, factor := range []float64{1 / u, 1, u} {
+	for n, service := range []Service{s.scaled(1/u, 1/uneven), s, s.scaled(u, uneven)} {
 		group.Go(func() (err error) {
-			all[n], err = Simulate(s.scaled(factor), r, items())
+			all[n], err = Simulate(service, r, items())
 			return err
 		})
 	}

@@ -27,14 +27,14 @@ func sigma(median, p95 time.Duration) float64 {
 	return math.Log(float64(p95)/float64(median)) / quantile95
 }
 
-// Scaled returns the service with all latencies multiplied by a factor, and all bandwidths divided by
-// it.
-func (s Service) scaled(factor float64) Service {
+// scaled returns the service with all latencies multiplied by a factor, and all bandwidths divided by
+// another one.
+func (s Service) scaled(latency, bandwidth float64) Service {
 	for _, d := range []*time.Duration{&s.Latency, &s.LatencyP95, &s.UploadLatency, &s.UploadLatencyP95} {
-		*d = time.Duration(float64(*d) * factor)
+		*d = time.Duration(float64(*d) * latency)
 	}
 	for _, b := range []*int64{&s.UploadBandwidth, &s.UploadBandwidthTotal} {
-		*b = int64(math.Ceil(float64(*b) / factor))
+		*b = int64(math.Ceil(float64(*b) / bandwidth))
 	}
 	return s
 }
