@@ -1,4 +1,4 @@
-// Package shell quotes words for a shell.
+// Package shell quotes words for a shell, and splits command lines into words.
 package shell
 
 import (

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"assetferry/internal/shell"
 )
 
 const (
@@ -23,7 +25,7 @@ type Program struct{ argv []string }
 // NewProgram returns the program of a command line. It splits the line into words like a shell, but
 // does not start one.
 func NewProgram(line string) (*Program, error) {
-	argv, err := splitWords(line)
+	argv, err := shell.Split(line)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package token
+package shell
 
 import (
 	"errors"
@@ -7,10 +7,10 @@ import (
 
 var errQuote = errors.New("a quote is not closed")
 
-// splitWords returns the words of a command line, split like a shell but without expansion. Blanks
+// Split returns the words of a command line, split like a shell but without expansion. Blanks
 // separate words. '…' is literal. "…" is literal except for \" and \\. Elsewhere \ makes the next
 // character literal.
-func splitWords(line string) ([]string, error) {
+func Split(line string) ([]string, error) {
 	var words []string
 	for {
 		line = strings.TrimLeft(line, " \t\r\n")

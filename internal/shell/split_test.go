@@ -1,4 +1,4 @@
-package token
+package shell
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestSplitWords(t *testing.T) {
+func TestSplit(t *testing.T) {
 	tests := []struct {
 		line string
 		want []string
@@ -31,23 +31,23 @@ func TestSplitWords(t *testing.T) {
 		{`"a\"`, nil, errQuote},
 	}
 	for _, tt := range tests {
-		got, err := splitWords(tt.line)
+		got, err := Split(tt.line)
 		if err != tt.err || !cmp.Equal(got, tt.want) {
 			t.Errorf("%q: got %q, %v, want %q, %v", tt.line, got, err, tt.want, tt.err)
 		}
 	}
 }
 
-// FuzzSplitWords verifies that words in single quotes are split into the original words.
-func FuzzSplitWords(f *testing.F) {
+// FuzzSplit verifies that words in single quotes are split into the original words.
+func FuzzSplit(f *testing.F) {
 	f.Add("a", "b c")
 	f.Add(`\`, `"`)
 	f.Fuzz(func(t *testing.T, a, b string) {
-		_, _ = splitWords(a + b) // must not panic
+		_, _ = Split(a + b) // must not panic
 		if strings.ContainsRune(a+b, '\'') {
 			return
 		}
-		got, err := splitWords("'" + a + "' '" + b + "'")
+		got, err := Split("'" + a + "' '" + b + "'")
 		if want := []string{a, b}; err != nil || !cmp.Equal(got, want) {
 			t.Errorf("got %q, %v, want %q", got, err, want)
 		}
