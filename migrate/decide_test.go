@@ -149,7 +149,7 @@ func TestDecideCrossProduct(t *testing.T) {
 			for _, problem := range []Reason{"", ReasonUnsupportedType, ReasonNoCategoryPossible, ReasonInvalidKey, ReasonTooLarge, ReasonNameTooLong} {
 				for _, memory := range []Memory{MemoryNone, MemorySame, MemoryChanged, MemoryPossiblyChanged} {
 					for _, existing := range []Existing{ExistingNothing, ExistingEqual, ExistingOther} {
-						for _, exhausted := range []Reason{"", ReasonRetriesExhausted, ReasonUnconfirmed} {
+						for _, exhausted := range []Reason{"", ReasonRetriesExhausted, ReasonUnconfirmed, ReasonScanRefused} {
 							for flags := range 8 {
 								taken, looked, metadataPending := flags&1 != 0, flags&2 != 0, flags&4 != 0
 								s := Situation{Skipped: skipped, Failed: failed, Problem: problem, Memory: memory, Existing: existing,
@@ -162,7 +162,7 @@ func TestDecideCrossProduct(t *testing.T) {
 			}
 		}
 	}
-	if cases != 4*4*6*4*3*3*8*18 {
+	if cases != 4*4*6*4*3*4*8*18 {
 		t.Errorf("looked at %d cases", cases)
 	}
 }
@@ -213,6 +213,7 @@ func TestFirstState(t *testing.T) {
 		{state.Skip, ReasonMissingAtSource, state.ItemFailed},
 		{state.Conflict, ReasonNameExists, state.ItemConflict},
 		{state.Create, ReasonRetriesExhausted, state.ItemRetriesExhausted},
+		{state.Replace, ReasonScanRefused, state.ItemRetriesExhausted},
 		{state.Create, ReasonUnconfirmed, state.ItemRetriesExhausted},
 		{state.UpdateMetadata, ReasonRetriesExhausted, state.ItemRetriesExhausted},
 		{state.UpdateMetadata, ReasonMetadataMissing, state.ItemPlanned},

@@ -63,6 +63,9 @@ var (
 	ReasonUnconfirmedDeleted = define(definition{code: "unconfirmed_deleted", text: "uploaded before, then deleted at the source; it is unknown whether an asset exists", stopsRetries: true, missed: true,
 		remedy: "look for the asset at the destination and trash it by hand, then use {retry_exhausted}"})
 
+	ReasonScanRefused = define(definition{code: "scan_refused", text: "refused by the scan in an earlier run; not scanned again without {retry_exhausted} until it changes", stopsRetries: true, missed: true,
+		remedy: "clean or delete the object at the source; if the scanner was wrong, correct it, then use {retry_exhausted}"})
+
 	ReasonContentChanged        = define(definition{code: "content_changed", text: "content changed"})
 	ReasonContentAndNameChanged = define(definition{code: "content_and_name_changed", text: "content changed, and the name changed only in case or Unicode form"})
 	ReasonNameAvailable         = define(definition{code: "name_available", text: "the name that was taken is available now"})

@@ -28,6 +28,23 @@ func IsTooLong(i state.Item) bool {
 // TooLongRemedy returns the next step for an item that [IsTooLong], with settings in braces.
 func TooLongRemedy() string { return (&mapping.LimitError{}).Remedy() }
 
+// FailureRemedy returns the next step for a failed item that fails again in the next run, with settings
+// in braces; "" for all others.
+func FailureRemedy(i state.Item) string {
+	switch {
+	case IsTooLong(i):
+		return TooLongRemedy()
+	case IsRefused(i):
+		return ReasonScanRefused.Remedy()
+	}
+	return ""
+}
+
+// IsRefused reports whether an item failed because a scan refused its content.
+func IsRefused(i state.Item) bool {
+	return i.State == state.ItemFailed && i.Class == state.ClassRefused
+}
+
 // RemarkCopyMetadata begins the remark on a duplicate that shares the asset of another object,
 // although a table or a sidecar has metadata of the duplicate.
 const RemarkCopyMetadata = "its metadata in a table or sidecar is not used"

@@ -15,35 +15,38 @@ type Failure struct {
 	Runs           int       // in which it failed, one after the other
 	Since          time.Time // start of the first of them; zero if unknown
 	Unclear        bool      // the object may have been uploaded
+	Refused        bool      // a scan refused its content
 	Error          string
 }
 
-// countFailure counts the failure of an object in a run, once for each run. unclear says that it
-// may have been uploaded.
-func countFailure(ctx context.Context, tx *sql.Tx, run int64, key sources.Key, why string, unclear bool) error {
-	return countFailures(ctx, tx, `last_run = excluded.last_run`, `i.run = ? AND i.key = ?`, unclear, why, run, key)
+// ClassRefused is the class of a failure whose cause is that a scan refused the content.
+const ClassRefused = "refused"
+
+// countFailure counts the failure of an object in a run, once for each run.
+func countFailure(ctx context.Context, tx *sql.Tx, run int64, o Outcome) error {
+	return countFailures(ctx, tx, `last_run = excluded.last_run`, `i.run = ? AND i.key = ?`, o.Unclear, o.Class == ClassRefused, o.Error, run, o.Key)
 }
 
 // countScheduledFailures counts the items of a run that are scheduled for retry as failed: the run
 // does not wait for them any longer, and repeated failures must exhaust the retries.
 func countScheduledFailures(ctx context.Context, tx *sql.Tx, run int64) error {
-	return countFailures(ctx, tx, `FALSE`, `i.run = ? AND i.state = 'retry_scheduled'`, false, nil, run)
+	return countFailures(ctx, tx, `FALSE`, `i.run = ? AND i.state = 'retry_scheduled'`, false, false, nil, run)
 }
 
 // countFailures counts the chosen items as failed, once for each run; why is the error, nil for the
 // items' own errors. An object that has changed starts again. Failures to trash an asset do not
 // count.
-func countFailures(ctx context.Context, tx *sql.Tx, counted, chosen string, unclear bool, why any, args ...any) error {
+func countFailures(ctx context.Context, tx *sql.Tx, counted, chosen string, unclear, refused bool, why any, args ...any) error {
 	const changed = `size <> excluded.size OR time <> excluded.time OR version_tag <> excluded.version_tag`
-	_, err := tx.ExecContext(ctx, `INSERT INTO failures (pair, key, size, time, version_tag, runs, since, last_run, unclear, error)
-		SELECT r.pair, i.key, i.size, i.time, i.version_tag, 1, r.started_at, i.run, ?, coalesce(?, i.error)
+	_, err := tx.ExecContext(ctx, `INSERT INTO failures (pair, key, size, time, version_tag, runs, since, last_run, unclear, refused, error)
+		SELECT r.pair, i.key, i.size, i.time, i.version_tag, 1, r.started_at, i.run, ?, ?, coalesce(?, i.error)
 		FROM items i JOIN runs r ON r.num = i.run WHERE i.action <> 'trash' AND `+chosen+`
 		ON CONFLICT (pair, key) DO UPDATE SET
 			runs = CASE WHEN `+changed+` THEN 1 WHEN `+counted+` THEN runs ELSE runs + 1 END,
 			since = CASE WHEN `+changed+` THEN excluded.since ELSE since END,
 			unclear = CASE WHEN `+changed+` THEN excluded.unclear ELSE max(unclear, excluded.unclear) END,
-			size = excluded.size, time = excluded.time, version_tag = excluded.version_tag,
-			last_run = excluded.last_run, error = excluded.error`, append([]any{unclear, why}, args...)...)
+			size = excluded.size, time = excluded.time, version_tag = excluded.version_tag, refused = excluded.refused,
+			last_run = excluded.last_run, error = excluded.error`, append([]any{unclear, refused, why}, args...)...)
 	return err
 }
 
@@ -56,11 +59,11 @@ func (s *Store) Failures(ctx context.Context, pair int64, after sources.Key) ite
 	})
 }
 
-const failureColumns = `key, size, time, version_tag, runs, coalesce(since, 0), unclear, error FROM failures`
+const failureColumns = `key, size, time, version_tag, runs, coalesce(since, 0), unclear, refused, error FROM failures`
 
 func scanFailure(rows *sql.Rows) (f Failure, err error) {
 	var modified, since int64
-	err = rows.Scan(&f.Key, &f.Size, &modified, &f.VersionTag, &f.Runs, &since, &f.Unclear, &f.Error)
+	err = rows.Scan(&f.Key, &f.Size, &modified, &f.VersionTag, &f.Runs, &since, &f.Unclear, &f.Refused, &f.Error)
 	f.Time = fromNanos(modified)
 	if since != 0 {
 		f.Since = fromMillis(since)

@@ -13,6 +13,7 @@ type Pair struct {
 	Destination string
 	URL         string  // the last URL of the destination, for information only
 	Purpose     Purpose // see SavePurpose; only read
+	Scans       bool    // see SaveScans; only read
 }
 
 // Pair finds or creates the pair and stores the URL of its destination.
@@ -20,8 +21,8 @@ func (s *Store) Pair(ctx context.Context, source, destination, url string) (Pair
 	p := Pair{Source: source, Destination: destination, URL: url}
 	err := s.Write(ctx, "find pair", func(ctx context.Context, tx *sql.Tx) error {
 		return tx.QueryRowContext(ctx, `INSERT INTO pairs (source, destination, url) VALUES (?, ?, ?)
-			ON CONFLICT (source, destination) DO UPDATE SET url = excluded.url RETURNING id, `+purposeColumn,
-			source, destination, url).Scan(&p.ID, &p.Purpose)
+			ON CONFLICT (source, destination) DO UPDATE SET url = excluded.url RETURNING id, scans, `+purposeColumn,
+			source, destination, url).Scan(&p.ID, &p.Scans, &p.Purpose)
 	})
 	return p, err
 }
@@ -51,6 +52,13 @@ func (s *Store) SavePurpose(ctx context.Context, pair int64, purpose Purpose) er
 	return s.Write(ctx, "save purpose", func(ctx context.Context, tx *sql.Tx) error {
 		known := sql.NullBool{Bool: purpose == Sandbox, Valid: purpose != PurposeUnknown}
 		return One(ctx, tx, `UPDATE pairs SET sandbox = ? WHERE id = ?`, known, pair)
+	})
+}
+
+// SaveScans stores whether a scan has to accept what the runs of a pair upload.
+func (s *Store) SaveScans(ctx context.Context, pair int64, scans bool) error {
+	return s.Write(ctx, "save scans", func(ctx context.Context, tx *sql.Tx) error {
+		return One(ctx, tx, `UPDATE pairs SET scans = ? WHERE id = ?`, scans, pair)
 	})
 }
 

@@ -360,7 +360,7 @@ func (r *recorder) recordAttempt(ctx context.Context, o Outcome) error {
 		return err
 	}
 	if o.State == ItemFailed && o.Joins == "" || o.Unclear {
-		return countFailure(ctx, r.tx, r.run, o.Key, o.Error, o.Unclear)
+		return countFailure(ctx, r.tx, r.run, o)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ CREATE TABLE owner (
 
 -- A source and its destination. sandbox: whether the destination is a sandbox; NULL: unknown. objects and bytes sum up the receipts, so that none has to be read for that.
 -- drift_cursor: how far the last scheduled run compared the receipts with the destination.
+-- scans: whether a scan has to accept what is uploaded.
 CREATE TABLE pairs (
   id          INTEGER PRIMARY KEY,
   source      TEXT NOT NULL,
@@ -24,6 +25,7 @@ CREATE TABLE pairs (
   objects     INTEGER NOT NULL DEFAULT 0,
   bytes       INTEGER NOT NULL DEFAULT 0,
   drift_cursor TEXT NOT NULL DEFAULT '',
+  scans       INTEGER NOT NULL DEFAULT 0 CHECK (scans IN (0, 1)),
   UNIQUE (source, destination)
 ) STRICT;
 
@@ -271,7 +273,8 @@ CREATE TABLE old_urls (
 CREATE INDEX old_urls_comparable ON old_urls (pair, comparable);
 
 -- Objects that failed, in how many runs, as they were then, and since when they fail run after
--- run. unclear: whether the object may have arrived all the same.
+-- run. unclear: whether the object may have arrived all the same. refused: whether a scan refused
+-- its content.
 CREATE TABLE failures (
   pair        INTEGER NOT NULL REFERENCES pairs (id),
   key         TEXT NOT NULL,
@@ -281,6 +284,7 @@ CREATE TABLE failures (
   runs        INTEGER NOT NULL,
   last_run    INTEGER NOT NULL REFERENCES runs (num),
   unclear     INTEGER NOT NULL,
+  refused     INTEGER NOT NULL CHECK (refused IN (0, 1)),
   error       TEXT NOT NULL,
   since       INTEGER,
   PRIMARY KEY (pair, key)

@@ -123,6 +123,8 @@ type Settings struct {
 	OnReplaceRefused    string  // fail, new-asset
 
 	Approval    string // a file that an approver signed
+	ScanCommand string // see Scans
+	ScanTimeout time.Duration
 	Provenance  string // auto, always, never
 	Wait        time.Duration
 	MaxDuration time.Duration          // 0: no limit
@@ -318,3 +320,9 @@ type Key struct {
 }
 
 func (r row) flag() string { return flagname.Of(r.key) }
+
+// NoScan is the scan_command that ends the scans of a source.
+const NoScan = "none"
+
+// Scans reports whether a scan has to accept objects before their upload.
+func (s *Settings) Scans() bool { return s.ScanCommand != "" && s.ScanCommand != NoScan }

@@ -82,7 +82,7 @@ func hook(t *testing.T, text string) notify.Target {
 func defaults() Settings {
 	return Settings{
 		Service: "ckbox", User: "assetferry", Progress: "auto", Concurrency: 16, WordPressFolders: "date", Symlinks: "skip", CategoryBy: "extension",
-		Unsupported: "stop", OnCollision: "rename", OnExisting: "conflict", Duplicates: "keep", Provenance: "auto", Wait: time.Minute, KeepRuns: 400 * 24 * time.Hour,
+		Unsupported: "stop", OnCollision: "rename", OnExisting: "conflict", Duplicates: "keep", ScanTimeout: 2 * time.Minute, Provenance: "auto", Wait: time.Minute, KeepRuns: 400 * 24 * time.Hour,
 		Delete: "never", GracePeriod: 20 * time.Hour, MaxDelete: 500, MaxDeletePercent: 1, MaxChanges: 1000, MaxChangesPercent: 20,
 		DriftShare: 1.0 / 30, OnDestinationChange: "keep", OnReplaceRefused: "fail",
 		Precedence: metadata.Precedence(), GPS: "keep", OnLimit: "cut", AILimits: "auto", AICompatibility: "1", EnrichPrivate: "never",
@@ -136,6 +136,8 @@ sentinel: here.txt
 drift_share: 1/4
 on_destination_change: report
 on_replace_refused: new-asset
+scan_command: clamd:/run/clamd.ctl
+scan_timeout: 30s
 provenance: always
 wait: 2h
 max_duration: 6h
@@ -187,7 +189,7 @@ enrich_private: allow
 		WordPressFolders: "post", Symlinks: "follow", CategoryBy: "folder", Category: "Photos", Unsupported: "skip", OnCollision: "keep",
 		OnExisting: "adopt", Duplicates: "keep", CompensateClock: true, LeastPrivilege: true, CAFile: "ca.pem", ServiceProfile: "other.yaml", Progress: "plain",
 		LogFile: "/var/log/assetferry.log", SourceName: "library", Metadata: "described/all.csv",
-		Provenance: "always", Wait: 2 * time.Hour, KeepRuns: 400 * 24 * time.Hour, MaxDuration: 6 * time.Hour, Until: &TimeOfDay{6, 30},
+		ScanCommand: "clamd:/run/clamd.ctl", ScanTimeout: 30 * time.Second, Provenance: "always", Wait: 2 * time.Hour, KeepRuns: 400 * 24 * time.Hour, MaxDuration: 6 * time.Hour, Until: &TimeOfDay{6, 30},
 		Delete: "trash", GracePeriod: 72 * time.Hour, MaxDelete: 9, MaxDeletePercent: 2.5, MaxChanges: 99, MaxChangesPercent: 30,
 		Precedence: []metadata.Source{metadata.FromEXIF, metadata.FromTable, metadata.FromSidecar, metadata.FromStorage, metadata.FromXMP, metadata.FromIPTC},
 		GPS:        "drop", OnLimit: "fail",

@@ -89,6 +89,8 @@ func (s *Settings) table() []row {
 		choice("on_destination_change", &s.OnDestinationChange, "keep", "overwrite", "report"),
 		choice("on_replace_refused", &s.OnReplaceRefused, "fail", "new-asset"),
 		{key: "approval", example: "approval.json", set: text(&s.Approval), path: true},
+		{key: "scan_command", example: "clamdscan -", set: text(&s.ScanCommand)},
+		{key: "scan_timeout", initial: "2m", set: duration(&s.ScanTimeout)},
 		choice("provenance", &s.Provenance, "auto", "always", "never"),
 		{key: "wait", initial: "1m", set: duration(&s.Wait)},
 		{key: "max_duration", example: "6h", set: duration(&s.MaxDuration)},

@@ -14,6 +14,7 @@ import (
 	"assetferry/internal/config"
 	"assetferry/internal/event"
 	"assetferry/internal/rclone"
+	"assetferry/internal/scan"
 	"assetferry/internal/token"
 	"assetferry/internal/wordpress"
 	"assetferry/sources"
@@ -59,6 +60,8 @@ type Host interface {
 	OpenAI(context.Context) (*AIService, error)
 	ChooseModel(context.Context) (ai.Model, error)
 	Approvals() (Approvals, error)
+	// Scanner returns the scanner of the settings.
+	Scanner() (*scan.Scanner, error)
 	CloseLater(func() error)
 }
 
@@ -104,6 +107,9 @@ func (d *Doctor) Checks() []Check {
 		checks = append(checks, Check{"wordpress", d.checkWordPress})
 	}
 	checks = append(checks, Check{"source", d.checkSource}, Check{"state", d.checkState})
+	if d.scans() {
+		checks = append(checks, Check{"scan", d.checkScan})
+	}
 	if d.usesAI() {
 		checks = append(checks, Check{"ai_service", d.checkAI}, Check{"ai_routes", d.checkAIRoutes})
 	}

@@ -43,6 +43,9 @@ func causeOf(i state.Item) cause {
 	if migrate.IsTooLong(i) {
 		return cause{"text_too_long", "a text is longer than the service allows", flagname.InText(migrate.TooLongRemedy())}
 	}
+	if migrate.IsRefused(i) {
+		return cause{string(migrate.ReasonScanRefused), "refused by the scan", flagname.InText(migrate.ReasonScanRefused.Remedy())}
+	}
 	if status := serverError().FindStringSubmatch(i.Error); status != nil {
 		return cause{"service_error", status[1] + " errors from the service", "run the same command again"}
 	}
@@ -64,6 +67,7 @@ var causes = []struct {
 	cause
 }{
 	{says(migrate.ErrorMetadataNotWritten), cause{"metadata_pending", "uploaded, but the metadata could not be updated", "run the same command again: it updates only the metadata"}},
+	{begins("scan: "), cause{"scan_failed", "the scanner gave no answer", "check the scanner with assetferry doctor, then run the same command again"}},
 	{says(": 401 ", ": 403 "), cause{"credentials_rejected", "the service rejected the credentials (401 or 403)", "check the access key and its permissions with assetferry doctor, then run the same command again"}},
 	{says("but it belongs to another object", "created another asset than was uploaded"), cause{"unexpected_asset", "the service returned a different asset from the uploaded one", "run the same command again; if it happens again, report it to the operator of the service"}},
 	{says(": 413 "), cause{"too_large", "too large for the service (413)", "ask the operator of the service for a higher limit, make the files smaller, or omit them with --exclude"}},
@@ -86,6 +90,10 @@ func says(texts ...string) func(state.Item) bool {
 		}
 		return false
 	}
+}
+
+func begins(text string) func(state.Item) bool {
+	return func(i state.Item) bool { return strings.HasPrefix(i.Error, text) }
 }
 
 func classed(c retry.Class) func(state.Item) bool {

@@ -47,6 +47,8 @@ type Applier struct {
 	// Provenance "always" writes provenance into every uploaded asset, at the cost of a request;
 	// "auto" only with other metadata.
 	Provenance string
+	// Scan, unless nil, has to accept all content before its upload.
+	Scan Scanner
 	// FormerAlive is the last sign of life of the former owner of the state database, zero if
 	// unknown. Its requests may still take effect after that.
 	FormerAlive time.Time
@@ -80,6 +82,9 @@ func (a *Applier) Apply(ctx context.Context, run state.Run) error {
 	}
 	left, err := a.begin(ctx)
 	if err != nil {
+		return err
+	}
+	if err := a.checkScanner(ctx, left); err != nil {
 		return err
 	}
 	defer KeepAlive(a.State)()

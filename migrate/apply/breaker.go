@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -21,6 +22,9 @@ type failureStreak struct {
 
 // breaker stops a run in which everything fails in the same way.
 func (d *dispatcher) breaker(r result) error {
+	if r.outcome.Class == state.ClassRefused {
+		return nil // the scanner works
+	}
 	switch r.outcome.State {
 	case state.ItemFailed, state.ItemRetryScheduled:
 	case state.ItemChanged:
@@ -33,7 +37,11 @@ func (d *dispatcher) breaker(r result) error {
 		d.streak = failureStreak{}
 		return nil
 	}
-	return d.failed(r.outcome, r.alike)
+	err := d.failed(r.outcome, r.alike)
+	if e, ok := errors.AsType[*BreakerError](err); ok {
+		e.Scan = r.scan
+	}
+	return err
 }
 
 // failed counts a failed item, and stops the run after too many in a row. If they may pass, one
@@ -55,7 +63,7 @@ func (r *failureStreak) failed(o state.Outcome, alike string, tries func(why str
 	if r.items++; r.items < breakAfter || passes && tries(o.Error) {
 		return nil
 	}
-	return &BreakerError{r.items, o.Error, passes}
+	return &BreakerError{Items: r.items, Last: o.Error, Passes: passes}
 }
 
 // keepsProbing reports whether the run still tries single items.
@@ -73,6 +81,7 @@ type BreakerError struct {
 	Items  int
 	Last   string // error of the last of them
 	Passes bool   // it may pass
+	Scan   bool   // the last one failed because the scanner has no answer
 }
 
 func (e *BreakerError) Error() string {
@@ -86,6 +95,9 @@ func (e *BreakerError) Error() string {
 // Remedy returns the next step, with settings in braces.
 func (e *BreakerError) Remedy() string {
 	remedy := "check that the source is available and that the destination works, then run the same command again"
+	if e.Scan {
+		remedy = "check the scanner with assetferry doctor, then run the same command again"
+	}
 	if e.Passes {
 		remedy += "; {wait} sets how long a run waits for a failure to pass"
 	}

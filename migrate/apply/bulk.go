@@ -304,7 +304,7 @@ func (b *Bulk) why(ctx context.Context, batch []state.Item, cause error) error {
 	case errors.Is(cause, retry.ErrDraining) || b.shouldStop(ctx) != nil:
 		return migrate.ErrStopped
 	case class.Repeatable():
-		return &BreakerError{len(batch), cause.Error(), true}
+		return &BreakerError{Items: len(batch), Last: cause.Error(), Passes: true}
 	}
 	return cause
 }

@@ -133,7 +133,7 @@ func (d *dispatcher) write(ctx context.Context, c *commit) (err error) {
 func (d *dispatcher) recheckPlaces(ctx context.Context, c *commit) error {
 	places := map[state.PlaceKey]bool{}
 	for n, o := range c.outcomes {
-		if i := c.items[n]; o.State == state.ItemFailed && (i.Action == state.Create || i.Action == state.Replace) {
+		if i := c.items[n]; o.State == state.ItemFailed && o.Class != state.ClassRefused && (i.Action == state.Create || i.Action == state.Replace) {
 			places[state.PlaceKey{Category: d.structure.idOf(i.Category), Path: i.Folder}] = true
 		}
 	}

@@ -77,6 +77,7 @@ type content struct {
 
 	ahead   io.ReadCloser // opened, and not used yet
 	failure error         // of opening ahead, not reported yet
+	scanned *scanned      // what the scanner accepted; nil if it was not asked
 	kept    *sources.Description
 	hashing *inventory.HashingReader // of the last try; nil if there was none
 	capture *metadata.Capture        // of the same; nil if no user looks at the content
@@ -92,8 +93,17 @@ func (c *content) drop() {
 	}
 }
 
-// start opens the object and requests its metadata from the source.
+// start returns the content from its beginning, scanned if the run scans. All content that is
+// uploaded comes from here.
 func (c *content) start(ctx context.Context) (io.ReadCloser, error) {
+	if c.Scan == nil {
+		return c.read(ctx)
+	}
+	return c.startScanned(ctx)
+}
+
+// read opens the object and requests its metadata from the source.
+func (c *content) read(ctx context.Context) (io.ReadCloser, error) {
 	r, err := c.Source.Open(ctx, c.item.Object, 0)
 	if err != nil {
 		return nil, err
@@ -123,6 +133,9 @@ func (c *content) open(ctx context.Context) (io.ReadCloser, error) {
 		c.capture = &metadata.Capture{}
 	}
 	c.hashing = inventory.NewHashingReader(r, c.capture, func(n int64) { c.Watch.Progress(0, n) })
+	if c.scanned != nil {
+		return &scannedReader{HashingReader: c.hashing, scanned: c.scanned}, nil
+	}
 	return c.hashing, nil
 }
 

@@ -23,7 +23,7 @@ func (a *Applier) resize(ctx context.Context, i *state.Item, c *content, err err
 	if err := a.State.Resize(ctx, a.run.Num, corrected); err != nil {
 		return false, migrate.NewStateError(err)
 	}
-	*i, c.item = corrected, corrected
+	*i, c.item, c.scanned = corrected, corrected, nil
 	return true, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/internal/faultpoint"
 	"assetferry/internal/retry"
+	"assetferry/internal/scan"
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/state"
@@ -24,6 +25,7 @@ type result struct {
 	release bool          // nothing was sent, for a reason outside of the item
 	fatal   error         // the run cannot go on
 	alike   string        // the failure, without the parts that differ from item to item
+	scan    bool          // the scanner has no answer
 	answer  bool          // unconfirmed although the service answered
 	asked   time.Duration // how long the other side wants us to wait
 }
@@ -35,6 +37,9 @@ func (a *Applier) send(ctx context.Context, s *structure, i state.Item) result {
 	defer cancel() // a read that still blocks
 	p := a.prepare(within, s, i)
 	defer p.content.drop()
+	if err := p.content.refusal(); err != nil {
+		return judge(ctx, i, err)
+	}
 	if err := a.uploadSlots.begin(ctx); err != nil {
 		return judge(ctx, i, err)
 	}
@@ -219,8 +224,12 @@ func judge(ctx context.Context, i state.Item, err error) result {
 	if e, ok := errors.AsType[*sources.Error](err); ok && body {
 		r.outcome.Error = e.Op + ": " + e.Err.Error() // the error is at the source, and readers see the key anyway
 	}
+	_, refused := errors.AsType[*scan.RefusedError](err)
+	_, r.scan = errors.AsType[*scan.Error](err)
 	switch {
 	case other: // whatever the error, it was uploaded
+	case refused:
+		r.outcome.Class = state.ClassRefused
 	case errors.Is(err, assets.ErrUnconfirmed):
 		r.outcome.State = state.ItemUnconfirmed
 		r.answer = answered(err)

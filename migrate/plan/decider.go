@@ -23,7 +23,8 @@ type decider struct {
 // judge decides about an item in a situation.
 func (d *decider) judge(ctx context.Context, i *state.Item, s migrate.Situation, receipt state.Receipt, approved state.Item) (err error) {
 	o := i.Object
-	if s.RetriesExhausted, err = d.retriesExhausted(o); err != nil {
+	var failure state.Failure
+	if s.RetriesExhausted, failure, err = d.retriesExhausted(o); err != nil {
 		return err
 	}
 	action, why := migrate.Decide(s, d.Rules)
@@ -54,6 +55,9 @@ func (d *decider) judge(ctx context.Context, i *state.Item, s migrate.Situation,
 		place.Remark = looked.err.Error()
 	}
 	i.Error = cmp.Or(place.Remark, i.Error)
+	if why == migrate.ReasonScanRefused {
+		i.Error = failure.Error // what the scanner said
+	}
 	return nil
 }
 
@@ -82,18 +86,20 @@ func (d *decider) findPlace(ctx context.Context, o sources.Object, s *migrate.Si
 // or a user requests it.
 const maxFailedRuns = 5
 
-// retriesExhausted returns the reason why an object is not retried, or "".
-func (d *decider) retriesExhausted(o sources.Object) (migrate.Reason, error) {
+// retriesExhausted returns the reason why an object is not retried, or "", and its last failure.
+func (d *decider) retriesExhausted(o sources.Object) (migrate.Reason, state.Failure, error) {
 	f, failed, err := d.failures.Find(o.Key)
 	switch {
 	case err != nil || !failed || d.RetryExhausted, !sameFingerprint(o, f.Object, d.Source.Traits().Precision):
-		return "", err
+		return "", f, err
 	case f.Unclear:
-		return migrate.ReasonUnconfirmed, nil
+		return migrate.ReasonUnconfirmed, f, nil
+	case f.Refused:
+		return migrate.ReasonScanRefused, f, nil
 	case f.Runs >= maxFailedRuns:
-		return migrate.ReasonRetriesExhausted, nil
+		return migrate.ReasonRetriesExhausted, f, nil
 	}
-	return "", nil
+	return "", f, nil
 }
 
 // asNew decides about an object as if it had never been uploaded. An approved plan may contain an

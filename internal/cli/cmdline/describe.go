@@ -49,7 +49,7 @@ var groups = []struct{ title, flags string }{
 	{"Conflicts", "on-existing on-collision duplicates on-destination-change on-replace-refused"},
 	{"Deletions", "delete grace-period max-delete max-delete-percent"},
 	{"Safety", "dry-run yes sentinel max-changes max-changes-percent drift-share accept-rules accept-deletes accept-changes restart" +
-		" approval approval-request approval-expires approved-by hash"},
+		" scan-command scan-timeout approval approval-request approval-expires approved-by hash"},
 	{"Limits", "concurrency max-requests bwlimit max-duration until wait confirm-timeout keep-runs max-credits" +
 		" max-file-size max-megapixels max-storage max-bandwidth plan"},
 	{"Source access", "endpoint s3-anonymous s3-requester-pays s3-tags table-columns table-root table-check rclone source-host wordpress-folders"},

@@ -133,6 +133,7 @@ func addCreateFlags(f *pflag.FlagSet, retryExhausted *bool) {
 func addSendingFlags(f *pflag.FlagSet, o *MigrateOptions) {
 	cmdline.Setting(f, "provenance", "add an attribute with the source of an asset; auto adds it only to assets with other metadata")
 	addDescribingFlags(f)
+	command.AddScanFlags(f)
 	cmdline.Setting(f, "wait", "keep trying for this `duration` while all requests fail, and wait for due retries")
 	f.DurationVar(&o.confirmTimeout, "confirm-timeout", 0, fmt.Sprintf("`duration` before an upload without a response is sent again (default %v, %v after a timeout; plus twice the listing_delay of --service-profile)",
 		apply.DefaultConfirmTimeout, migrate.DefaultResponseTimeout))
@@ -174,9 +175,16 @@ func migrateSource(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	if err := s.sameRules(); err != nil {
 		return err
 	}
+	scanner, err := openScanner(ctx, f, s)
+	if err != nil {
+		return err
+	}
 	publishStart(ctx, f, s)
 	watch := f.Watch()
 	applier := newApplier(f, s, o, watch)
+	if scanner != nil {
+		applier.Scan = scanner
+	}
 	run, err := resumeOrBegin(ctx, f, s, applier, o)
 	if err != nil {
 		return err
@@ -381,7 +389,7 @@ func showProblems(ctx context.Context, f *command.Factory, s *endpoints, run int
 				continue
 			}
 			shown++
-			f.Out.Printf("%-9s %s: %s", outcome.StateWord(i.State), ui.Sanitize(string(i.Key)), ui.Sanitize(outcome.ProblemText(i)))
+			f.Out.Printf("%-9s %s: %s", outcome.StateWord(i), ui.Sanitize(string(i.Key)), ui.Sanitize(outcome.ProblemText(i)))
 		}
 	}
 	if more > 0 {

@@ -107,7 +107,7 @@ func AfterRun(f *command.Factory, run state.Run, tallies []state.Tally) NextStep
 		return NextStep{"Skip the objects with an unsupported file type:", CommandOf(f, run, skipUnsupported)}
 	case run.Open():
 		return NextStep{"Resume the run:", FinishIt(f, run)}
-	case CountState(tallies, state.ItemRetriesExhausted) > 0:
+	case CountState(tallies, state.ItemRetriesExhausted) > tallied(tallies, migrate.ReasonScanRefused):
 		return NextStep{"Retry the objects that failed in many runs:", CommandOf(f, run, nil, "--retry-exhausted")}
 	case CountState(tallies, state.ItemFailed, state.ItemRetryScheduled, state.ItemChanged, state.ItemUnconfirmed) > tallied(tallies, migrate.ReasonChangedSinceApproval):
 		return NextStep{"Retry the objects that were not completed:", FinishIt(f, run)}

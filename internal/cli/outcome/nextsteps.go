@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,10 +15,12 @@ import (
 )
 
 // retries counts the items that another run tries again, in words: "2 failed, 1 scheduled for
-// retry". tooLong is the number of failed items with a text that is too long; a retry does not help
-// them.
-func retries(tallies []state.Tally, tooLong int64) string {
-	counts := map[state.ItemState]int64{state.ItemFailed: -tooLong}
+// retry". hopeless counts the failed items that a retry does not help, by remedy.
+func retries(tallies []state.Tally, hopeless map[string]int64) string {
+	counts := map[state.ItemState]int64{}
+	for _, n := range hopeless {
+		counts[state.ItemFailed] -= n
+	}
 	for _, t := range tallies {
 		if needsRemedy(t) == "" {
 			counts[t.State] += t.Objects
@@ -46,15 +49,15 @@ func needsRemedy(t state.Tally) string {
 }
 
 // remedies returns a line for each remedy, with the number of objects that need it.
-func remedies(tallies []state.Tally, tooLong int64) (lines []string) {
-	objects := map[string]int64{}
+func remedies(tallies []state.Tally, hopeless map[string]int64) (lines []string) {
+	objects := maps.Clone(hopeless)
+	if objects == nil {
+		objects = map[string]int64{}
+	}
 	for _, t := range tallies {
 		if remedy := needsRemedy(t); remedy != "" {
 			objects[remedy] += t.Objects
 		}
-	}
-	if tooLong > 0 {
-		objects[flagname.InText(migrate.TooLongRemedy())] = tooLong
 	}
 	for remedy, n := range objects {
 		lines = append(lines, fmt.Sprintf("for %s: %s", ui.Counted(n, "object"), remedy))
@@ -65,12 +68,12 @@ func remedies(tallies []state.Tally, tooLong int64) (lines []string) {
 
 // StepsAfter returns the steps after a run: a line for each remedy, then what to run again.
 func StepsAfter(ctx context.Context, store *state.Store, run state.Run, tallies []state.Tally) (lines []string, err error) {
-	tooLong, err := countTooLong(ctx, store, run)
+	hopeless, err := countHopeless(ctx, store, run)
 	if err != nil {
 		return nil, err
 	}
-	lines = remedies(tallies, tooLong)
-	if again := retries(tallies, tooLong); again != "" {
+	lines = remedies(tallies, hopeless)
+	if again := retries(tallies, hopeless); again != "" {
 		lines = append(lines, "run the same command again: "+again)
 	}
 	return lines, nil
@@ -78,18 +81,20 @@ func StepsAfter(ctx context.Context, store *state.Store, run state.Run, tallies 
 
 // RemediesAfter returns what a person can do after a run, besides running it again.
 func RemediesAfter(ctx context.Context, store *state.Store, run state.Run, tallies []state.Tally) ([]string, error) {
-	tooLong, err := countTooLong(ctx, store, run)
-	return remedies(tallies, tooLong), err
+	hopeless, err := countHopeless(ctx, store, run)
+	return remedies(tallies, hopeless), err
 }
 
-func countTooLong(ctx context.Context, store *state.Store, run state.Run) (n int64, err error) {
+// countHopeless counts the failed items that fail again in another run, by remedy.
+func countHopeless(ctx context.Context, store *state.Store, run state.Run) (map[string]int64, error) {
+	counts := map[string]int64{}
 	for i, err := range store.Items(ctx, run.Num, state.ItemFailed) {
 		if err != nil {
-			return n, err
+			return counts, err
 		}
-		if migrate.IsTooLong(i) {
-			n++
+		if remedy := migrate.FailureRemedy(i); remedy != "" {
+			counts[flagname.InText(remedy)]++
 		}
 	}
-	return n, nil
+	return counts, nil
 }

@@ -31,6 +31,8 @@ const (
 	unchanged = "unchanged"
 	deleted   = "deleted at the source"
 	skipped   = "skipped"
+
+	scanRefused = "refused by the scan" // in an earlier run
 )
 
 // stateWords are the words for items that are not done.
@@ -40,8 +42,13 @@ var stateWords = map[state.ItemState]string{
 	state.ItemChanged: "changed meanwhile", state.ItemConflict: "in conflict", state.ItemRetriesExhausted: "out of retries",
 }
 
-// StateWord returns the word for an item in a state.
-func StateWord(s state.ItemState) string { return strings.TrimPrefix(stateWords[s], "in ") }
+// StateWord returns the word for an item in its state.
+func StateWord(i state.Item) string {
+	if i.State == state.ItemRetriesExhausted && i.Reason == string(migrate.ReasonScanRefused) {
+		return "refused"
+	}
+	return strings.TrimPrefix(stateWords[i.State], "in ")
+}
 
 // ProblemText returns the error of an item, or its reason if there is none. Errors that begin with
 // the code of the reason begin with its text instead.
@@ -60,7 +67,7 @@ func ProblemText(i state.Item) string {
 // wordOrder is the order of the words in a result.
 var wordOrder = []string{
 	uploaded, adopted, shared, replaced, metadataUpdated, moved, trashed, movedBack, restored, reverted,
-	"failed", "in conflict", "changed meanwhile", "unconfirmed", "scheduled for retry", "out of retries", "not started", "not planned",
+	"failed", "in conflict", "changed meanwhile", "unconfirmed", "scheduled for retry", "out of retries", scanRefused, "not started", "not planned",
 	unchanged, deleted, skipped,
 }
 
@@ -140,6 +147,8 @@ func wordOf(t state.Tally) string {
 		return skipped
 	case t.State == state.ItemDone:
 		return doneWord(t)
+	case t.State == state.ItemRetriesExhausted && t.Reason == string(migrate.ReasonScanRefused):
+		return scanRefused
 	}
 	return stateWords[t.State]
 }

@@ -78,6 +78,7 @@ func NewDoctorCommand(f *command.Factory) *cobra.Command {
 	command.AddWordPressFlags(flags)
 	command.AddRcloneFlags(flags)
 	command.AddAIFlags(flags)
+	command.AddScanFlags(flags)
 	flags.BoolVar(&o.probe, "probe", false, "measure undocumented behaviour of the service")
 	flags.StringVar(&o.output, "output", "assetferry-profile.yaml", "write the profile to this `file`")
 	flags.StringVar(&o.aiOutput, "ai-output", "assetferry-ai-profile.yaml", "write the profile of the AI content service to this `file`")

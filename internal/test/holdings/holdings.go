@@ -48,11 +48,11 @@ func Kinds() []Kind {
 			differences verification field; enrichment_changes run enrichment state undone_by at;
 			enrichment_runs num id command model undoes started_at finished_at calls credits bytes;
 			enrichments num kind language state run size width height decorative edited model calls bytes attempts class updated_at;
-			failures pair size time version_tag runs last_run unclear since; fields run metadata_source field objects unmapped;
+			failures pair size time version_tag runs last_run unclear refused since; fields run metadata_source field objects unmapped;
 			folders category; former run; former_keys pair; old_urls pair; intents category at;
 			inventory scope slot category extension size status mark;
 			items run size time version_tag obstacle action reason state category slot attempts intent_at retry_at checksum class base content_type;
-			namesakes pair; orphans pair since runs; ours pair category; owner id state_id seq epoch since; pairs id sandbox objects bytes;
+			namesakes pair; orphans pair since runs; ours pair category; owner id state_id seq epoch since; pairs id sandbox scans objects bytes;
 			receipts pair size time version_tag checksum extension category slot adopted metadata_pending run done_at modified base content_type content_run content_at;
 			runs num id pair command state scanned unchanged unchanged_bytes plan_hash stale started_at listed_at finished_at approved_at undoes tallied pruned_at;
 			sidecars pair size time version_tag pending; audited audit category private extension size width height modified language;
