@@ -1,0 +1,11 @@
+//go:build clamd
+
+package clamd
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
