@@ -28,6 +28,7 @@ type Doctor struct {
 	Source   string // empty: none
 	Mistake  error  // error in the settings
 	Verbose  bool
+	Scanner  func() (*scan.Scanner, error) // of the settings
 
 	To          *config.Destination // nil: unknown
 	Destination *Destination        // nil: no credentials
@@ -60,8 +61,6 @@ type Host interface {
 	OpenAI(context.Context) (*AIService, error)
 	ChooseModel(context.Context) (ai.Model, error)
 	Approvals() (Approvals, error)
-	// Scanner returns the scanner of the settings.
-	Scanner() (*scan.Scanner, error)
 	CloseLater(func() error)
 }
 

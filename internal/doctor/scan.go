@@ -15,7 +15,7 @@ func (d *Doctor) scans() bool {
 
 // checkScan has the scanner scan a short text.
 func (d *Doctor) checkScan(ctx context.Context) Finding {
-	s, err := d.Host.Scanner()
+	s, err := d.Scanner()
 	if err != nil {
 		return d.broken(err)
 	}

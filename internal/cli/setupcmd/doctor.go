@@ -114,6 +114,7 @@ func (d *examination) examine(ctx context.Context) error {
 	d.Summary = &event.Summary{Command: "doctor"}
 	d.counts = event.Counts{}
 	d.doctor.Host, d.doctor.Settings, d.doctor.Lookup, d.doctor.Verbose = d, d.Settings, d.Lookup, d.Out.Verbose()
+	d.doctor.Scanner = d.Scanner
 	checks := d.doctor.Checks()
 	for _, c := range checks {
 		f := c.Run(ctx)
