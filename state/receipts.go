@@ -168,6 +168,39 @@ func (s *Store) Receipts(ctx context.Context, pair int64, after sources.Key) ite
 	})
 }
 
+// An Evidence is a receipt with the upload, or the match, of its content.
+type Evidence struct {
+	Receipt
+	At         time.Time
+	ContentRun string // ID of the run
+	Approver   Approver
+}
+
+// AllEvidence is Receipts with the uploads of the contents.
+func (s *Store) AllEvidence(ctx context.Context, pair int64, after sources.Key) iter.Seq2[Evidence, error] {
+	return paged(s.r, after, func(a Evidence) sources.Key { return a.Key }, func(after sources.Key) ([]Evidence, error) {
+		return s.evidence(ctx, `r.key > ? ORDER BY r.key LIMIT ?`, pair, after, PageSize)
+	})
+}
+
+// Evidence is Receipt with the upload of the content.
+func (s *Store) Evidence(ctx context.Context, pair int64, key sources.Key) (Evidence, error) {
+	all, err := s.evidence(ctx, `r.key = ?`, pair, key)
+	return First(all, err, "upload record of "+string(key))
+}
+
+func (s *Store) evidence(ctx context.Context, which string, args ...any) ([]Evidence, error) {
+	scan := func(rows *sql.Rows) (a Evidence, base sql.NullInt64, err error) {
+		var at int64
+		a.Receipt, base, err = scanReceiptAnd(rows, &at, &a.ContentRun, &a.Approver.Name, &a.Approver.Key, &a.Approver.StatedBy)
+		a.At = fromMillis(at)
+		return a, base, err
+	}
+	complete := func(a *Evidence, b base) { a.Receipt.complete(b) }
+	return queryBased(ctx, s, "list uploads", scan, complete, `SELECT `+receiptColumns+`, `+arrivedAt+`, n.id, n.approved_by, n.approval_key, n.approval_stated_by
+		FROM receipts r JOIN runs n ON n.num = coalesce(r.content_run, r.run) WHERE r.pair = ? AND `+which, args...)
+}
+
 // Fingerprints is Receipts for comparisons with a listing. It reads only the fingerprint, the
 // asset, the run, and whether the asset was adopted or lacks metadata, in half of the time.
 func (s *Store) Fingerprints(ctx context.Context, pair int64, after sources.Key) iter.Seq2[Receipt, error] {

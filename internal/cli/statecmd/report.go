@@ -20,7 +20,7 @@ import (
 )
 
 // reportFormats are the values of --format.
-func reportFormats() []string { return []string{"text", "json", "csv", "html", "keys"} }
+func reportFormats() []string { return []string{"text", "json", "csv", "html", "keys", manifestFormat} }
 
 type reportOptions struct{ format, only, splitBy, output string }
 
@@ -48,7 +48,18 @@ Formats:
          assetferry report --only failed --format keys |
            assetferry migrate ./photos --files-from -
 
---only lists the objects in a state, in any format except html:
+  manifest
+         the SHA-256 checksums of all objects with assets, from all runs. To
+         check the files of the source, or of a copy, go to their folder:
+         assetferry report --format manifest --output manifest.txt
+         sha256sum -c manifest.txt
+         Above each checksum, a comment in JSON has key, version, size,
+         asset_id, url, state (uploaded, matched, shared), at, run, approved_by,
+         approval_key and approval_stated_by. Each category of an export is a
+         folder, so a check there does not find the files of other categories
+
+--only lists the objects in a state, in any format except html and
+manifest:
   created, adopted, replaced, metadata_updated, moved, trashed, unchanged,
   failed, retries_exhausted, changed, conflict, unconfirmed, retry_scheduled,
   skipped, planned, sending, sent, undecided. These states are also available:
@@ -130,6 +141,9 @@ func reportRun(ctx context.Context, f *command.Factory, cmd *cobra.Command, o re
 	if err := command.ApartFrom(o.output, run.Pair.Source); err != nil {
 		return err
 	}
+	if o.format == manifestFormat {
+		return writeManifest(ctx, f, store, run, o)
+	}
 	read := report.Read
 	if o.isList() || o.splitBy != "" && o.format == "csv" {
 		read = report.ReadForList
@@ -168,12 +182,38 @@ func (o reportOptions) check(json bool) (report.Choice, error) {
 		return choice, exit.Usage(errors.New("--only and --format html cannot be used together"), "use --format csv, json, text or keys")
 	case o.format == "html" && o.splitBy != "":
 		return choice, exit.Usage(errors.New("--split-by and --format html cannot be used together"), "the page contains the counts of folders; use --format csv, json, text or keys for lists")
+	case o.format == manifestFormat && (o.only != "" || o.splitBy != ""):
+		return choice, exit.Usage(errors.New("--format manifest lists all objects that have assets"), "omit --only and --split-by")
 	case o.splitBy != "" && !toFolder && (o.only != "" || o.format == "keys"):
 		return choice, exit.Usage(errors.New("--split-by folder needs a folder for the lists"), "add --output DIR")
 	case json && o.output == "-":
 		return choice, exit.Usage(errors.New("--json and --output - both write to stdout"), "write the report to a file with --output FILE")
 	}
 	return choice, nil
+}
+
+const manifestFormat = "manifest"
+
+// writeManifest writes the manifest of the source and the destination of a run.
+func writeManifest(ctx context.Context, f *command.Factory, store *state.Store, run state.Run, o reportOptions) error {
+	if err := sumUpReport(ctx, f, store, run); err != nil || f.Out.JSON() && o.output == "" {
+		return err
+	}
+	err := f.WriteOutput(o.output, func(w io.Writer) error {
+		return report.WriteManifest(ctx, w, store, run.Pair, cmdline.Version(), cleanFor(f, o))
+	})
+	if err == nil && o.output != "" && o.output != "-" {
+		f.Out.Notef("Wrote %s", ui.Sanitize(o.output))
+	}
+	return err
+}
+
+// cleanFor returns a function that makes text safe for a terminal, if the output goes to one.
+func cleanFor(f *command.Factory, o reportOptions) func(string) string {
+	if (o.output == "" || o.output == "-") && ui.IsTerminal(f.Stdout) {
+		return ui.Sanitize
+	}
+	return nil
 }
 
 // sumUpReport writes the summary of the run, as status does.
@@ -203,10 +243,7 @@ func writeReport(ctx context.Context, f *command.Factory, r report.Report, o rep
 }
 
 func write(ctx context.Context, f *command.Factory, w io.Writer, r report.Report, o reportOptions, choice report.Choice) error {
-	var clean func(string) string
-	if (o.output == "" || o.output == "-") && ui.IsTerminal(f.Stdout) {
-		clean = ui.Sanitize
-	}
+	clean := cleanFor(f, o)
 	switch {
 	case o.splitBy != "":
 		return r.WriteFolders(ctx, w, o.format, clean)
