@@ -10,7 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"assetferry/internal/scan"
+	"assetferry/internal/test/seedtest"
 	"assetferry/migrate"
 	"assetferry/migrate/apply"
 	"assetferry/migrate/plan"
@@ -232,7 +235,7 @@ func TestScannedOnce(t *testing.T) {
 	w.putMany(9)
 	w.put("large.jpg", strings.Repeat("x", 3<<20))
 	g := &wordScanner{}
-	p, err := w.try(t.Context(), migrate.DefaultRules(), scannedBy(g))
+	p, err := w.try(t.Context(), migrate.DefaultRules(), scannedBy(g), func(a *apply.Applier) { a.Concurrency = 1 })
 	must(t, err)
 	w.wantStates(p, map[string]int64{"create done": 10})
 	w.verifies()
@@ -240,5 +243,41 @@ func TestScannedOnce(t *testing.T) {
 		if n != 1 {
 			t.Errorf("%s was scanned %d times", key, n)
 		}
+	}
+}
+
+// TestSweepOfScans makes the n-th scan fail, and in half of the cases all later ones until the next
+// run. It verifies that in the end everything exists once.
+func TestSweepOfScans(t *testing.T) {
+	t.Parallel()
+	random := seedtest.Rand(t)
+	s := sweep{workers: 4, provenance: "never", onCollision: "rename"}
+	w := newWorld(t)
+	if bad := s.finish(w, s.begin(w)); bad != "" {
+		t.Fatal(bad)
+	}
+	s.want = shape{w.assetsAt(), w.folders()}
+	w.close()
+	for at := range 2 * (varied + 1) {
+		if !sweepsAll() && skipped(random) {
+			continue
+		}
+		var calls atomic.Int64
+		scanner := &wordScanner{}
+		scanner.before = func(string, int) {
+			n, lasts := int(calls.Add(1))-1, at%2 == 0
+			scanner.fails.Store(n == at/2 || lasts && n > at/2)
+		}
+		w := newWorld(t)
+		broken := s
+		broken.scanner = scanner
+		_, err := broken.try(w, s.deps(w), s.begin(w))
+		broken.scanner = &wordScanner{}
+		if bad := broken.finish(w, nil); bad != "" {
+			t.Errorf("scan %d, after a run that ended with %v: %s", at/2, err, bad)
+		} else if diff := cmp.Diff(s.want, shape{w.assetsAt(), w.folders()}); diff != "" {
+			t.Errorf("scan %d, after a run that ended with %v (-want +got):\n%s", at/2, err, diff)
+		}
+		w.close()
 	}
 }

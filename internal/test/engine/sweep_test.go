@@ -60,9 +60,10 @@ func blows() (all []blow) {
 type sweep struct {
 	workers                 int
 	provenance, onCollision string
-	restarts                bool // the run is given up afterwards instead of resumed
-	approved                bool // the plan was made before and approved
-	described               bool // the description of each asset is the key of its object
+	restarts                bool          // the run is given up afterwards instead of resumed
+	approved                bool          // the plan was made before and approved
+	described               bool          // the description of each asset is the key of its object
+	scanner                 apply.Scanner // nil for none
 	reading                 string
 	want                    shape
 }
@@ -98,7 +99,7 @@ func sweeps(t *testing.T) (all []sweep) {
 		{workers: 1, provenance: "never", onCollision: "rename"},
 		{workers: 8, provenance: "always", onCollision: "keep", described: true},
 		{workers: 4, provenance: "never", onCollision: "rename", restarts: true, described: true},
-		{workers: 4, provenance: "always", onCollision: "rename", approved: true},
+		{workers: 4, provenance: "always", onCollision: "rename", approved: true, scanner: &wordScanner{}},
 	} {
 		s.reading = sandboxtest.Reading(n)
 		w := newWorld(t, reading(t, s.reading))
@@ -144,6 +145,9 @@ func (s sweep) rules() migrate.Rules {
 func (s sweep) applier(a *apply.Applier) {
 	a.Concurrency, a.Provenance = s.workers, s.provenance
 	a.Wait = 20 * short // an outage of a sweep does not pass
+	if s.scanner != nil {
+		a.Scan = s.scanner
+	}
 }
 
 func (s sweep) deps(w *world) migrate.Deps {
