@@ -41,6 +41,7 @@ var writers = map[string][]string{
 	"doctor":                        {"--probe", "--yes"},
 	"enrich apply":                  {"--yes"},
 	"migrate":                       {"SOURCE"},
+	"permissions apply":             {"RIGHTS", "--yes"},
 	"sync":                          {"SOURCE", "--delete", "trash"},
 	"undo":                          {"--run", "RUN", "--apply", "--yes"},
 }
@@ -52,7 +53,7 @@ var readers = strings.Fields(`
 	ai-contexts-show ai-conversations-rm ai-models ai-review ai-usage assets-categories assets-folders assets-get
 	assets-image assets-ls assets-recent assets-search demo enrich-accept enrich-audit enrich-decorative enrich-describe
 	enrich-documents enrich-import enrich-proposals enrich-reject enrich-review enrich-translate explain
-	export init man plan report rewrite runs sandbox sandbox-status sandbox-stop schedule state-backup state-check
+	export init man permissions-plan plan report rewrite runs sandbox sandbox-status sandbox-stop schedule state-backup state-check
 	state-compact state-prune state-takeover status urls verify version`)
 
 // The test verifies that writers and readers list every command, so that no new command is added
@@ -90,7 +91,7 @@ func TestEachWriterNeedsApproval(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, hash, _ := strings.Cut(string(text), `"hash":"`)
-	values := strings.NewReplacer("PLAN", plan, "HASH", hash[:64], "SOURCE", filepath.Join(dir, "src"), "RUN", id)
+	values := strings.NewReplacer("PLAN", plan, "HASH", hash[:64], "SOURCE", filepath.Join(dir, "src"), "RUN", id, "RIGHTS", b.write("rights.csv", "group,category,permissions\neditors,Images,all\n"))
 	s.drain()
 	for name, args := range writers {
 		words := strings.Fields(name)
@@ -244,6 +245,7 @@ func TestFewClientsCanWrite(t *testing.T) {
 		"OpenPermitted":     "Connect readOnly",           // checks the approval
 		"Connect":           "dial readOnly",              //
 		"dial":              "New",                        //
+		"openToAdd":         "OpenPermitted ch.DryRun",    // approval for the arguments and the table
 		"openUndo":          "OpenPermitted !o.apply",     // approval for the run
 		"openEndpoints":     "OpenPermitted readOnly",     // approval for the plan, or for rules and limits
 		"migrateSource":     "openEndpoints false",        //

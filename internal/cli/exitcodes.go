@@ -99,13 +99,17 @@ var codes = map[string]string{
 	"enrich reject":                 keepCodes,
 	"enrich import":                 keepCodes,
 	"enrich decorative":             keepCodes,
+	"permissions plan":              "0 1 2 3 7 12 130",
+	"permissions apply":             "0 1 2 3 4 6 7 12 130",
 	"state check":                   "0 1 2 4 10 130",
 }
 
 // ownMeanings explains codes that mean something more definite for a command.
 var ownMeanings = map[string]map[int]string{
-	"doctor":  {exit.CodeError: "error, or a check failed", exit.CodeSafetyCheck: "the probe is not approved", exit.CodeAuth: "the authentication check failed"},
-	"sandbox": {exit.CodeInUse: "another sandbox uses the folder"},
+	"permissions plan":  {exit.CodeItems: "the plan skips rows"},
+	"permissions apply": {exit.CodeItems: "rows were skipped, refused or not confirmed", exit.CodeDifference: "the result is not the expected one"},
+	"doctor":            {exit.CodeError: "error, or a check failed", exit.CodeSafetyCheck: "the probe is not approved", exit.CodeAuth: "the authentication check failed"},
+	"sandbox":           {exit.CodeInUse: "another sandbox uses the folder"},
 	"plan": {
 		exit.CodeItems:       "the plan has conflicts or unreadable objects",
 		exit.CodeSafetyCheck: "a safety check would stop the run",

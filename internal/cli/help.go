@@ -140,7 +140,7 @@ To load it in each new shell on macOS:
 var commandGroups = []struct{ title, commands string }{
 	{"Getting started:", "demo init doctor sandbox"},
 	{"Migration:", "plan apply migrate sync adopt verify undo export"},
-	{"Results:", "status runs explain report urls rewrite assets"},
+	{"Results:", "status runs explain report urls rewrite assets permissions"},
 	{"AI descriptions:", "enrich ai"},
 	{"Maintenance:", "schedule state completion man help version"},
 }

@@ -66,6 +66,7 @@ func codeLists(t *testing.T) []codeList {
 		{"metadata_source", constants(t, "internal/metadata", "Source"), 6},
 		{"findings of audit", constants(t, "internal/enrich", "Finding"), 5},
 		{"reason of selection", constants(t, "internal/enrich", "Reason"), 10},
+		{"reason of permission", constants(t, "internal/permissions", "Reason"), 4},
 		{"state of proposal", constants(t, "state/enrichment", "State"), 11},
 		{"class of enrichment", constants(t, "internal/retry", "Class"), 4},
 	}

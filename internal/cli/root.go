@@ -16,6 +16,7 @@ import (
 	"assetferry/internal/cli/enrichcmd"
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/cli/migratecmd"
+	"assetferry/internal/cli/permissionscmd"
 	"assetferry/internal/cli/sandboxcmd"
 	"assetferry/internal/cli/setupcmd"
 	"assetferry/internal/cli/statecmd"
@@ -78,6 +79,7 @@ func subcommands(f *command.Factory) []*cobra.Command {
 		statecmd.NewExplainCommand(f),
 		statecmd.NewReportCommand(f),
 		assetcmd.NewCommand(f),
+		permissionscmd.NewCommand(f),
 		enrichcmd.NewCommand(f),
 		aicmd.NewCommand(f),
 		statecmd.NewStateCommand(f),

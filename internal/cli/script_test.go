@@ -246,6 +246,8 @@ func fieldsOf(kind string) []string {
 		"category":     {"id", "name", "extensions", "assets", "private"},
 		"folder":       {"id", "name", "path", "category_id", "assets"},
 		"quality":      {"format", "quality"},
+		"group":        {"name", "state"},
+		"permission":   {"group", "category", "permissions", "state"},
 		"summary":      {"run", "command", "source", "destination", "actions", "states", "bytes", "seconds", "exit"},
 	}[kind]
 }

@@ -175,6 +175,8 @@ type Summary struct {
 
 	*Rewritten // set by rewrite only
 
+	Permissions *GroupPermissions `json:"permissions,omitempty"` // set by permissions only; the states are those of permissions
+
 	BilledRequests int64    `json:"billed_requests,omitempty"` // set by enrich only, like the credits
 	Credits        *float64 `json:"credits,omitempty"`
 
@@ -396,6 +398,34 @@ type Quality struct {
 	// The following fields are set by --set only.
 	PreviousQuality int    `json:"previous_quality,omitempty"`
 	State           string `json:"state,omitempty"` // done, planned or unchanged
+}
+
+// A Permission is a "permission" event: permissions of a group in a category.
+type Permission struct {
+	Group       string   `json:"group"`
+	GroupID     string   `json:"group_id,omitempty"`
+	Category    string   `json:"category"` // "*" for all categories
+	CategoryID  string   `json:"category_id,omitempty"`
+	Permissions []string `json:"permissions"`
+	State       string   `json:"state"`
+	Reason      string   `json:"reason,omitempty"` // why it is skipped
+	Error       string   `json:"error,omitempty"`
+}
+
+// A Group is a "group" event: a group of a table of permissions.
+type Group struct {
+	ID    string `json:"id,omitempty"`
+	Name  string `json:"name"`
+	State string `json:"state"`
+}
+
+// GroupPermissions are the result of a table of permissions, besides the states in the summary.
+type GroupPermissions struct {
+	TableHash    string   `json:"table_hash"`
+	GroupsAdded  int64    `json:"groups_added"`            // in a plan, those to be added
+	NoAccess     int64    `json:"no_access,omitempty"`     // permissions without effect
+	OpenToAll    []string `json:"open_to_all,omitempty"`   // categories that tokens without groups can access
+	DefaultGroup string   `json:"default_group,omitempty"` // the group of these tokens
 }
 
 // A Listing is a listing of the source by the command.

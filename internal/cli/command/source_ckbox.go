@@ -23,26 +23,35 @@ func (f *Factory) Workspace(url string) (config.Destination, error) {
 	return f.Settings.SourceWorkspace(at)
 }
 
-// openWorkspace opens a workspace as a source, once per command, because its key may need an
-// answer. The client cannot write.
+// openWorkspace opens a workspace as a source.
 func (f *Factory) openWorkspace(ctx context.Context, url string) (sources.Source, string, error) {
+	from, err := f.SourceWorkspace(ctx, url)
+	if err != nil {
+		return nil, "", err
+	}
+	s := Library(from)
+	return s, s.Identity(), nil
+}
+
+// SourceWorkspace opens the workspace at a URL, once per command, because its key may need an
+// answer. The client cannot write.
+func (f *Factory) SourceWorkspace(ctx context.Context, url string) (*Destination, error) {
 	if f.read == nil {
 		d, err := f.Workspace(url)
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		from, acc, err := f.Resolve(ctx, d)
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		from.Limiter = f.limiter(nil)
 		if err := f.dial(from, acc, true); err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		f.read = from
 	}
-	s := Library(f.read)
-	return s, s.Identity(), nil
+	return f.read, nil
 }
 
 // Library returns the assets of a service as a source.

@@ -18,8 +18,10 @@ import (
 // import. A package that is not listed may import none of ours.
 var allowed = map[string][]string{
 	"cmd/assetferry":               {"internal/cli", "internal/counts"},
+	"internal/permissions":         {"internal/assets", "internal/retry", "internal/tabular"},
+	"internal/cli/permissionscmd":  {"sources/ckbox", "internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/approval", "internal/assets", "internal/event", "internal/permissions", "internal/tabular", "internal/ui"},
 	"internal/scan":                {"internal/retry", "internal/shell"},
-	"internal/cli":                 {"state", "internal/cli/aicmd", "internal/cli/assetcmd", "internal/cli/cmdline", "internal/cli/command", "internal/cli/enrichcmd", "internal/cli/exit", "internal/cli/migratecmd", "internal/cli/sandboxcmd", "internal/cli/setupcmd", "internal/cli/statecmd", "internal/cli/urlcmd", "internal/config", "internal/flagname", "internal/manual", "internal/pattern", "internal/rclone", "internal/strictyaml", "internal/ui", "internal/wizard"},
+	"internal/cli":                 {"state", "internal/cli/aicmd", "internal/cli/assetcmd", "internal/cli/cmdline", "internal/cli/command", "internal/cli/enrichcmd", "internal/cli/exit", "internal/cli/migratecmd", "internal/cli/sandboxcmd", "internal/cli/setupcmd", "internal/cli/statecmd", "internal/cli/urlcmd", "internal/config", "internal/flagname", "internal/manual", "internal/pattern", "internal/rclone", "internal/strictyaml", "internal/ui", "internal/wizard", "internal/cli/permissionscmd"},
 	"internal/cli/aicmd":           {"internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/ai", "internal/anchor", "internal/clock", "internal/event", "internal/ui"},
 	"internal/cli/assetcmd":        {"internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/assets", "internal/event", "internal/export", "internal/ui"},
 	"internal/cli/cmdline":         {"internal/cli/exit", "internal/config", "internal/pattern", "internal/shell", "internal/ui"},
