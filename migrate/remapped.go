@@ -7,7 +7,7 @@ import (
 )
 
 // IsRemapped reports whether assets may have metadata by other rules: a run since the last complete
-// sync had other rules and was not undone. Objects that such a sync did not update lack metadata;
+// sync had other rules, or was on another day if they depend on it, and was not undone. Objects that such a sync did not update lack metadata;
 // see state.Ending.
 func (d Deps) IsRemapped(ctx context.Context, run state.Run, rules Rules) (bool, error) {
 	if rules.Sync == nil {
@@ -26,7 +26,7 @@ func (d Deps) IsRemapped(ctx context.Context, run state.Run, rules Rules) (bool,
 			continue
 		}
 		was, err := ReadRules(r)
-		if err != nil || was.Mapping != rules.Mapping {
+		if err != nil || was.Mapping != rules.Mapping || was.Day != rules.Day {
 			return true, err
 		}
 		if r.Command == SyncCommand && r.State == state.Finished && was.FollowsDeletions() && !undone[r.Num] {

@@ -57,6 +57,9 @@ type Rules struct {
 
 	Mapping string `json:"mapping,omitempty"` // a hash of the rules for metadata
 	Places  string `json:"places,omitempty"`  // a hash of the rules for places
+	// Day is today in these rules, such as 2026-01-31; empty if they do not depend on it. The rules
+	// for metadata of another day count as other rules, see IsRemapped.
+	Day string `json:"day,omitempty"`
 
 	AdoptOnly bool `json:"adopt_only,omitempty"` // adopt existing assets, upload nothing
 

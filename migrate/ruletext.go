@@ -8,8 +8,10 @@ import (
 	"strings"
 )
 
-// Stable returns the rules without the list of failed objects, which differs from run to run.
+// Stable returns the rules without the list of failed objects and the day, which differ from run to
+// run.
 func (r Rules) Stable() Rules {
+	r.Day = ""
 	if r.Sync != nil {
 		sync := *r.Sync
 		sync.Failed, r.Sync = nil, &sync

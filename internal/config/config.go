@@ -73,6 +73,7 @@ type Settings struct {
 	LogFile     string
 	Metadata    string             // a table that describes objects
 	Mapping     *mapping.Rules     // nil: there are none
+	Today       time.Time          // for mapping rules; see Configure of the Factory and mapping.Options
 	OldURLs     []*oldurl.Template // templates of old URLs
 	Progress    string             // auto, bar, plain, none
 	Concurrency int
@@ -234,7 +235,7 @@ func (s *Settings) put(r row, values []string, from Origin) error {
 func (s *Settings) NewMapping() *mapping.Mapping {
 	ignored := func(o metadata.Source) bool { return slices.Contains(s.Ignored, o) }
 	return mapping.New(s.Mapping, mapping.Options{
-		Precedence: slices.DeleteFunc(slices.Clone(s.Precedence), ignored), DropGPS: s.GPS == "drop", OnLimit: mapping.OnLimit(s.OnLimit),
+		Precedence: slices.DeleteFunc(slices.Clone(s.Precedence), ignored), DropGPS: s.GPS == "drop", OnLimit: mapping.OnLimit(s.OnLimit), Today: s.Today,
 	})
 }
 

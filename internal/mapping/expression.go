@@ -121,6 +121,8 @@ func wrongType(node ast.Node, gives kind) *flaw {
 	switch t.Kind() {
 	case reflect.String, reflect.Interface, reflect.Bool, reflect.Int, reflect.Float64:
 		return nil
+	case reflect.Struct: // a day
+		return nil
 	case reflect.Slice:
 		if gives == aList {
 			return nil
@@ -216,10 +218,17 @@ func (i *inspection) call(n *ast.CallNode) {
 		}
 		i.fields = append(i.fields, name.Value)
 	case callee.Value == "date" && len(n.Arguments) == 2:
-		if form, ok := n.Arguments[1].(*ast.StringNode); ok {
-			if what := wrongForm(form.Value); what != "" {
-				i.note(form, what)
-			}
+		i.form(n.Arguments[1], wrongForm)
+	case callee.Value == "day" && len(n.Arguments) == 2:
+		i.form(n.Arguments[1], wrongDayForm)
+	}
+}
+
+// form checks a format that is known before the first object.
+func (i *inspection) form(argument ast.Node, wrong func(string) string) {
+	if form, ok := argument.(*ast.StringNode); ok {
+		if what := wrong(form.Value); what != "" {
+			i.note(form, what)
 		}
 	}
 }
@@ -231,6 +240,7 @@ func (i *inspection) verdict() *flaw {
 		isVariable := slices.ContainsFunc(variables(), func(v variable) bool { return v.name == n.Value })
 		switch {
 		case n.Value == environmentName: // already noted
+		case strings.HasPrefix(n.Value, hidden): // in place of an operator
 		case !slices.Contains(known, n.Value):
 			i.note(n, fmt.Sprintf("unknown name %q%s", n.Value, strictyaml.Suggestion(n.Value, known)))
 		case isVariable && i.calls[n]:
@@ -306,6 +316,8 @@ func textOf(value any) (text string, ok bool) {
 		return strconv.FormatBool(v), true
 	case int:
 		return strconv.Itoa(v), true
+	case day:
+		return v.String(), true
 	case float64:
 		return strconv.FormatFloat(v, 'f', -1, 64), true
 	}

@@ -31,6 +31,7 @@ type function struct {
 // methods of a scope.
 func ownFunctions() []function {
 	return []function{
+		{"day", callDay, []any{new(func(string) day), new(func(string, string) day)}},
 		{"date", callDate, []any{new(func(string, string) string)}},
 		{"either", callEither, []any{new(func(string, ...string) string)}},
 		{"slug", callSlug, []any{new(func(string) string)}},
@@ -61,7 +62,7 @@ func functionOptions() []expr.Option {
 	for _, f := range ownFunctions() {
 		options = append(options, expr.Function(f.name, f.call, f.types...))
 	}
-	return options
+	return append(options, dayOperators()...)
 }
 
 // timeForms returns the layouts of times, as written by package metadata and by people.

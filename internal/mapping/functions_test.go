@@ -30,6 +30,8 @@ func TestFunctions(t *testing.T) {
 		`date("2020-02-03", "YYYY")`: "2020", `date("1999", "MM.YYYY")`: "01.1999", `date("spring", "YYYY")`: "", `date("", "YYYY")`: "",
 		`date("2019:08:07 10:11:12", "DD")`: "07", `date("2019-08-07T10:11:12.5", "hh")`: "10",
 
+		`day(created) + 1`: "2019-08-08", `day("03.02.2020", "DD.MM.YYYY")`: "2020-02-03", `string(day(expires) < today)`: "false",
+
 		`either(headline, title, alt)`: "Harbour", `either(headline, " ")`: "", `either("a")`: "a",
 		`slug("Über Größe, 50 % — ok!")`: "uber-große-50-ok", `slug("  ")`: "", `slug("日本 1")`: "日本-1",
 		`flatten(folder)`: "archive-2019", `flatten("/a//b/", " ")`: "a b", `flatten("")`: "",

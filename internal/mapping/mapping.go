@@ -3,9 +3,9 @@
 //
 // Rules are listed in the configuration. Each may have a condition, and sets one or several fields. For
 // each field, the first rule wins whose condition is true and whose value is not empty. The default
-// mapping sets the other fields. Conditions and texts contain expressions, which see only one object:
-// no clock, no environment, no files. They are compiled when the configuration is read, so that a
-// mistake is reported with line and column before any upload.
+// mapping sets the other fields. Conditions and texts contain expressions, which see only one object
+// and the day of Options: no clock, no environment, no files. They are compiled when the configuration
+// is read, so that a mistake is reported with line and column before any upload.
 //
 // A mapping may be used by several goroutines. A nil or zero one is the default mapping.
 package mapping
@@ -13,6 +13,7 @@ package mapping
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"assetferry/internal/metadata"
 )
@@ -22,6 +23,7 @@ type Options struct {
 	Precedence []metadata.Source // nil: metadata.Precedence
 	DropGPS    bool              // omit GPS coordinates
 	OnLimit    OnLimit           // "" is Cut
+	Today      time.Time         // its calendar day is today in expressions; see UsesToday
 }
 
 // A Mapping applies rules with options.

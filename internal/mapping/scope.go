@@ -36,8 +36,9 @@ func variables() []variable {
 		{"size", "", func(s *scope) any { return int(s.object.Size) }},
 		{"time", "", func(s *scope) any { return writtenTime(s.object.Time) }},
 		{"type", "", func(s *scope) any { return s.object.ContentType }},
+		{wordToday, "", func(s *scope) any { return dayOf(s.mapping.options.Today) }},
 	}
-	for _, word := range textWords() {
+	for _, word := range append(textWords(), wordExpires) {
 		all = append(all, variable{word, word, func(s *scope) any { return s.field(word) }})
 	}
 	return append(all, variable{wordTags, wordTags, func(s *scope) any { return s.fields(wordTags) }})

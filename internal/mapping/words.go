@@ -14,6 +14,7 @@ const (
 	wordTags        = "tags"
 	wordOldURL      = "old_url"
 	wordFolder      = "folder"
+	wordExpires     = "expires" // the end of a licence or of other rights
 )
 
 // attributeWords returns the fields that become custom attributes of the same name by default.

@@ -214,6 +214,7 @@ func (f *Factory) Configure(cmd *cobra.Command) error {
 	if err := f.loadSettings(cmd); err != nil {
 		return err
 	}
+	f.Settings.Today = clock.Now()
 	logFile, repaired, err := f.openLog(f.Settings.LogFile)
 	if err != nil {
 		return err

@@ -9,12 +9,14 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/cli/command"
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/cli/outcome"
+	"assetferry/internal/clock"
 	"assetferry/internal/config"
 	"assetferry/internal/metadata"
 	"assetferry/migrate"
@@ -93,6 +95,9 @@ func openEndpoints(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	if s.asked, err = outcome.Asks(f, s.url); err != nil {
 		return nil, err
 	}
+	if err := s.setDay(ctx, f, o.on); err != nil {
+		return nil, err
+	}
 	rules := s.rules
 	if s.source, err = complete(ctx, f, &rules, s.source); err != nil { // the first request to a bucket
 		return nil, err
@@ -125,7 +130,37 @@ func complete(ctx context.Context, f *command.Factory, rules *migrate.Rules, sou
 	IgnoreEmbedded(f, source.Traits().Complete)
 	f.FollowsCategories(rules, source)
 	rules.Mapping, rules.Places = mappingChecksums(f)
+	if rules.Day = ""; f.Settings.NewMapping().UsesToday() {
+		rules.Day = f.Settings.Today.Format(time.DateOnly)
+	}
 	return source, nil
+}
+
+// setDay sets today for mapping rules that depend on it: the day of the approved plan, that of the
+// run that is resumed, or else the present day. A sync always uses the present day.
+func (s *endpoints) setDay(ctx context.Context, f *command.Factory, sync bool) error {
+	if !f.Settings.NewMapping().UsesToday() {
+		return nil
+	}
+	f.Settings.Today = clock.Now()
+	day := ""
+	if s.approved != nil {
+		day = s.approved.Head.Rules.Day
+	} else if !sync {
+		run, err := command.UnfinishedRun(ctx, s.store, s.pair)
+		if err != nil || run.Num == 0 || run.State != state.Applying {
+			return err
+		}
+		was, err := migrate.ReadRules(run)
+		if err != nil {
+			return err
+		}
+		day = was.Day
+	}
+	if was, err := time.Parse(time.DateOnly, day); err == nil {
+		f.Settings.Today = was
+	}
+	return nil
 }
 
 // subject returns the subject of an approval for this command.
