@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -21,17 +20,22 @@ type Service interface {
 }
 
 // Preview compares a table with a workspace.
-func Preview(ctx context.Context, r Reader, t Table) (Plan, error) {
+func Preview(ctx context.Context, r Reader, t Table) (*Plan, error) {
 	now, err := Read(ctx, r, t.concerns)
 	if err != nil {
-		return Plan{}, err
+		return nil, err
 	}
 	return Compare(t, now), nil
 }
 
 // Adds reports whether a plan adds anything.
-func (p Plan) Adds() bool {
-	return len(p.Of(Planned)) > 0 || slices.ContainsFunc(p.Groups, func(g Group) bool { return g.ID == "" })
+func (p *Plan) Adds() bool {
+	for _, g := range p.Groups {
+		if g.ID == "" {
+			return true
+		}
+	}
+	return len(p.Of(Planned)) > 0
 }
 
 // A DifferenceError means that the workspace does not have what Apply sent, or has permissions
@@ -44,11 +48,11 @@ func (e *DifferenceError) Error() string {
 
 // Apply adds what a workspace lacks. It reads the workspace first, so it can be repeated after any
 // interruption, and once more at the end to verify the result. The plan has the results so far,
-// also with an error. An entry that the service refuses does not stop the others.
-func Apply(ctx context.Context, s Service, t Table) (Plan, error) {
+// also with an error; it is never nil. An entry that the service refuses does not stop the others.
+func Apply(ctx context.Context, s Service, t Table) (*Plan, error) {
 	before, err := Read(ctx, s, t.concerns)
 	if err != nil {
-		return Plan{}, err
+		return new(Plan), err
 	}
 	p := Compare(t, before)
 	if !p.Adds() {
@@ -58,7 +62,7 @@ func Apply(ctx context.Context, s Service, t Table) (Plan, error) {
 		return p, err
 	}
 	for _, b := range p.batches() {
-		if err := p.grant(ctx, s, b); err != nil {
+		if err := grant(ctx, s, b); err != nil {
 			return p, err
 		}
 	}
@@ -72,21 +76,21 @@ func Apply(ctx context.Context, s Service, t Table) (Plan, error) {
 // createGroups creates the missing groups. After a lost answer it looks for the group, because a
 // second group with the name would be a duplicate.
 func (p *Plan) createGroups(ctx context.Context, s Service) error {
-	for i, g := range p.Groups {
+	for _, g := range p.Groups {
 		if g.ID != "" {
 			continue
 		}
 		id, err := s.CreateGroup(ctx, g.Name)
 		if errors.Is(err, assets.ErrUnconfirmed) {
-			id, err = p.lookUp(ctx, s, g.Name, err)
+			id, err = lookUp(ctx, s, g.Name, err)
 		}
 		if err != nil {
 			return err
 		}
-		p.Groups[i].ID = id
-		for n, e := range p.Entries {
+		g.ID = id
+		for _, e := range p.Entries {
 			if e.State == Planned && e.GroupID == "" && e.Group == g.Name {
-				p.Entries[n].GroupID = id
+				e.GroupID = id
 			}
 		}
 	}
@@ -94,50 +98,45 @@ func (p *Plan) createGroups(ctx context.Context, s Service) error {
 }
 
 // lookUp returns the ID of a group that may have been created, or the error of its creation.
-func (*Plan) lookUp(ctx context.Context, s Service, name string, lost error) (string, error) {
+func lookUp(ctx context.Context, s Service, name string, lost error) (string, error) {
 	all, err := s.Groups(ctx)
 	if err != nil {
 		return "", errors.Join(lost, err)
 	}
-	i := slices.IndexFunc(all, func(g assets.Group) bool { return isGroup(g, name) })
-	if i < 0 {
-		return "", lost
+	for _, g := range all {
+		if isGroup(g, name) {
+			return g.ID, nil
+		}
 	}
-	return all[i].ID, nil
+	return "", lost
 }
 
 // batches groups the planned entries of a group with equal permissions: they fit into one grant. A
 // grant for all categories has only one entry.
-func (p *Plan) batches() (all [][]int) {
-	key := func(i int) string {
-		e := p.Entries[i]
-		return fmt.Sprint(e.GroupID, " ", e.CategoryID == "", e.Permissions)
-	}
+func (p *Plan) batches() (all [][]*Entry) {
 	at := map[string]int{}
-	for i, e := range p.Entries {
-		if e.State != Planned {
-			continue
-		}
-		n, known := at[key(i)]
+	for _, e := range p.Of(Planned) {
+		key := fmt.Sprint(e.GroupID, " ", e.CategoryID == "", e.Permissions)
+		n, known := at[key]
 		if !known {
 			n = len(all)
-			at[key(i)] = n
+			at[key] = n
 			all = append(all, nil)
 		}
-		all[n] = append(all[n], i)
+		all[n] = append(all[n], e)
 	}
 	return all
 }
 
 // grant sends a grant for the entries of a batch.
-func (p *Plan) grant(ctx context.Context, s Service, batch []int) error {
-	first := p.Entries[batch[0]]
+func grant(ctx context.Context, s Service, batch []*Entry) error {
+	first := batch[0]
 	g := assets.Grant{GroupID: first.GroupID, Categories: []string{}, Allowed: map[assets.Permission]bool{}}
 	for _, known := range Known() { // all of them, as the user interface of the service sends them
 		g.Allowed[known] = slices.Contains(first.Permissions, known)
 	}
-	for _, i := range batch {
-		if e := p.Entries[i]; e.CategoryID != "" {
+	for _, e := range batch {
+		if e.CategoryID != "" {
 			g.Categories = append(g.Categories, e.CategoryID)
 		}
 	}
@@ -146,7 +145,7 @@ func (p *Plan) grant(ctx context.Context, s Service, batch []int) error {
 	}
 	_, err := s.CreateGrant(ctx, g)
 	if errors.Is(err, assets.ErrUnconfirmed) {
-		err = p.lookAgain(ctx, s, batch, err)
+		err = lookAgain(ctx, s, batch, err)
 	}
 	state := Done
 	switch {
@@ -155,8 +154,8 @@ func (p *Plan) grant(ctx context.Context, s Service, batch []int) error {
 	case err != nil:
 		state = Failed
 	}
-	for _, i := range batch {
-		p.Entries[i].State, p.Entries[i].Err = state, err
+	for _, e := range batch {
+		e.State, e.Err = state, err
 	}
 	if refuses(err) {
 		return nil
@@ -165,15 +164,14 @@ func (p *Plan) grant(ctx context.Context, s Service, batch []int) error {
 }
 
 // lookAgain returns nil if the entries of a batch exist, or else the error of their creation.
-func (p *Plan) lookAgain(ctx context.Context, s Service, batch []int, lost error) error {
-	first := p.Entries[batch[0]]
-	grants, err := grantsOf(ctx, s, assets.Group{ID: first.GroupID, Name: first.Group})
+func lookAgain(ctx context.Context, s Service, batch []*Entry, lost error) error {
+	grants, err := grantsOf(ctx, s, assets.Group{ID: batch[0].GroupID, Name: batch[0].Group})
 	if err != nil {
 		return errors.Join(lost, err)
 	}
 	now := ownedBy(grants)
-	for _, i := range batch {
-		if _, lack := now.split(p.Entries[i].CategoryID, p.Entries[i].Permissions); len(lack) > 0 {
+	for _, e := range batch {
+		if _, lack := now.split(e.CategoryID, e.Permissions); len(lack) > 0 {
 			return lost
 		}
 	}
@@ -190,30 +188,24 @@ func refuses(err error) bool {
 func (p *Plan) verify(t Table, before, after Current) error {
 	var e DifferenceError
 	end := Compare(t, after)
+	failed := ownedIn(p.Of(Failed))
 	for _, missing := range end.Of(Planned) {
-		tried := slices.ContainsFunc(p.Entries, func(one Entry) bool {
-			return one.GroupID == missing.GroupID && one.CategoryID == missing.CategoryID && one.State == Failed
-		})
-		if !tried {
+		if failed[missing.place()] == nil {
 			e.Lines = append(e.Lines, "missing: "+missing.String())
 		}
 	}
 	for _, group := range before.Groups {
-		for _, was := range before.Grants[group.ID] {
-			if !slices.ContainsFunc(after.Grants[group.ID], func(is assets.Grant) bool { return equal(was, is) }) {
-				e.Lines = append(e.Lines, fmt.Sprintf("another user changed or removed permission %s of the group %q", was.ID, group.Name))
-			}
+		for _, id := range altered(before.Grants[group.ID], after.Grants[group.ID]) {
+			e.Lines = append(e.Lines, fmt.Sprintf("another user changed or removed permission %s of the group %q", id, group.Name))
 		}
 	}
-	was := Compare(t, before).Of(Beyond)
+	was := ownedIn(Compare(t, before).Of(Beyond))
 	for _, more := range end.Of(Beyond) {
-		for _, one := range was {
-			if one.GroupID == more.GroupID && one.CategoryID == more.CategoryID {
-				more.Permissions = slices.DeleteFunc(slices.Clone(more.Permissions), func(p assets.Permission) bool { return slices.Contains(one.Permissions, p) })
+		for _, one := range more.Permissions {
+			if !was[more.place()][one] {
+				e.Lines = append(e.Lines, "beyond the table: "+more.String())
+				break
 			}
-		}
-		if len(more.Permissions) > 0 {
-			e.Lines = append(e.Lines, "beyond the table: "+more.String())
 		}
 	}
 	if len(e.Lines) > 0 {
@@ -222,28 +214,44 @@ func (p *Plan) verify(t Table, before, after Current) error {
 	return nil
 }
 
-// equal reports whether two grants are the same and have the same content.
-func equal(a, b assets.Grant) bool {
-	return a.ID == b.ID && slices.Equal(slices.Sorted(slices.Values(a.Categories)), slices.Sorted(slices.Values(b.Categories))) &&
-		maps.Equal(allowed(a), allowed(b))
+// place identifies the group and the category of an entry.
+func (e *Entry) place() string { return e.GroupID + " " + e.CategoryID }
+
+// ownedIn returns the permissions of entries by place.
+func ownedIn(all []*Entry) owned {
+	o := owned{}
+	for _, e := range all {
+		o.add(e.place(), e.Permissions)
+	}
+	return o
 }
 
-// allowed returns the permissions of a grant without those that it does not allow.
-func allowed(g assets.Grant) set {
-	s := set{}
-	for p, ok := range g.Allowed {
-		if ok {
-			s.add(p)
+// altered returns the IDs of grants that changed or do not exist any more.
+func altered(before, after []assets.Grant) (ids []string) {
+	now := map[string]string{}
+	for i := range after {
+		now[after[i].ID] = content(&after[i])
+	}
+	for i := range before {
+		if now[before[i].ID] != content(&before[i]) {
+			ids = append(ids, before[i].ID)
 		}
 	}
-	return s
+	return ids
+}
+
+// content returns the categories and permissions of a grant as text.
+func content(g *assets.Grant) string {
+	allowed := set{}
+	for p, ok := range g.Allowed {
+		if ok {
+			allowed[p] = true
+		}
+	}
+	return fmt.Sprint(slices.Sorted(slices.Values(g.Categories)), allowed.sorted())
 }
 
 // String returns the entry for messages.
-func (e Entry) String() string {
-	words := make([]string, len(e.Permissions))
-	for i, p := range e.Permissions {
-		words[i] = string(p)
-	}
-	return fmt.Sprintf("group %q, category %q: %s", e.Group, e.Category, strings.Join(words, " "))
+func (e *Entry) String() string {
+	return fmt.Sprintf("group %q, category %q: %s", e.Group, e.Category, words(e.Permissions))
 }

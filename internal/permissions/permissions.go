@@ -9,7 +9,6 @@
 package permissions
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -18,6 +17,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -49,46 +49,43 @@ type Table struct{ Rows []Row }
 // NewTable merges the rows of equal groups and categories. It keeps a row without permissions only
 // for a group without other rows.
 func NewTable(rows []Row) Table {
-	type pair struct{ group, category string }
-	merged, given := map[pair]set{}, map[string]bool{}
-	for _, r := range rows {
-		p := pair{norm.NFC.String(r.Group), norm.NFC.String(r.Category)}
-		if len(r.Permissions) == 0 {
-			p.category = ""
-		} else {
-			given[p.group] = true
+	merged, given := map[string]set{}, map[string]bool{}
+	for i := range rows {
+		r := &rows[i]
+		group, category := norm.NFC.String(r.Group), norm.NFC.String(r.Category)
+		switch {
+		case len(r.Permissions) == 0:
+			category = ""
+		case category == All:
+			category = allFirst + All
 		}
-		if merged[p] == nil {
-			merged[p] = set{}
+		given[group] = given[group] || category != ""
+		key := group + "\x00" + category
+		if merged[key] == nil {
+			merged[key] = set{}
 		}
-		merged[p].add(r.Permissions...)
+		merged[key].add(r.Permissions)
 	}
 	var t Table
-	for p, all := range merged {
-		if len(all) == 0 && given[p.group] {
+	for _, key := range slices.Sorted(maps.Keys(merged)) {
+		group, category, _ := strings.Cut(key, "\x00")
+		if category == "" && given[group] {
 			continue
 		}
-		t.Rows = append(t.Rows, Row{p.group, p.category, all.sorted()})
+		t.Rows = append(t.Rows, Row{group, strings.TrimPrefix(category, allFirst), merged[key].sorted()})
 	}
-	slices.SortFunc(t.Rows, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(b2i(b.Category == All), b2i(a.Category == All)), cmp.Compare(a.Category, b.Category))
-	})
 	return t
 }
 
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
+// allFirst sorts the row for all categories before the others of its group.
+const allFirst = "\x00"
 
 // Hash returns the SHA-256 of the rows. It does not depend on the order or the format of a file.
 func (t Table) Hash() string {
 	hash := sha256.New()
 	lines := json.NewEncoder(hash)
-	for _, r := range t.Rows {
-		_ = lines.Encode(r) // texts can always be encoded, and a hash accepts everything
+	for i := range t.Rows {
+		_ = lines.Encode(&t.Rows[i]) // texts can always be encoded, and a hash accepts everything
 	}
 	return hex.EncodeToString(hash.Sum(nil))
 }
@@ -96,16 +93,16 @@ func (t Table) Hash() string {
 // Groups returns the number of groups.
 func (t Table) Groups() int {
 	groups := map[string]bool{}
-	for _, r := range t.Rows {
-		groups[r.Group] = true
+	for i := range t.Rows {
+		groups[t.Rows[i].Group] = true
 	}
 	return len(groups)
 }
 
 // Count returns the number of permissions.
 func (t Table) Count() (n int) {
-	for _, r := range t.Rows {
-		n += len(r.Permissions)
+	for i := range t.Rows {
+		n += len(t.Rows[i].Permissions)
 	}
 	return n
 }
@@ -113,7 +110,7 @@ func (t Table) Count() (n int) {
 // A set is a set of permissions.
 type set map[assets.Permission]bool
 
-func (s set) add(all ...assets.Permission) {
+func (s set) add(all []assets.Permission) {
 	for _, p := range all {
 		s[p] = true
 	}
@@ -121,19 +118,23 @@ func (s set) add(all ...assets.Permission) {
 
 // sorted returns the permissions in the order of Known, and unknown ones after these.
 func (s set) sorted() []assets.Permission {
-	known := Known()
-	place := func(p assets.Permission) int {
-		if i := slices.Index(known, p); i >= 0 {
-			return i
+	all := []assets.Permission{}
+	for _, p := range Known() {
+		if s[p] {
+			all = append(all, p)
 		}
-		return len(known)
 	}
-	all := slices.AppendSeq([]assets.Permission{}, maps.Keys(s))
-	slices.SortFunc(all, func(a, b assets.Permission) int {
-		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b))
-	})
+	if len(all) < len(s) {
+		for _, p := range slices.Sorted(maps.Keys(s)) {
+			if !isKnown(p) {
+				all = append(all, p)
+			}
+		}
+	}
 	return all
 }
+
+func isKnown(p assets.Permission) bool { return slices.Contains(Known(), p) }
 
 // A Reader reads the permissions of a workspace.
 type Reader interface {
@@ -181,19 +182,31 @@ func grantsOf(ctx context.Context, r Reader, g assets.Group) ([]assets.Grant, er
 	if err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(one assets.Grant) bool { return one.GroupID != "" && one.GroupID != g.ID })
-	for _, one := range all {
-		if one.Categories == nil { // an omitted list must not count as all categories
+	var own []assets.Grant
+	for i := range all {
+		one := &all[i]
+		switch {
+		case one.GroupID != "" && one.GroupID != g.ID:
+		case one.Categories == nil: // an omitted list must not count as all categories
 			return nil, fmt.Errorf("read permissions of group %q: the response does not contain the categories of permission %s", g.Name, one.ID)
+		default:
+			own = append(own, *one)
 		}
 	}
-	return all, nil
+	return own, nil
 }
 
 // concerns reports whether a table names a group. The default group is always read, because it may
 // make all permissions of others pointless.
-func (t Table) concerns(g assets.Group) bool {
-	return g.Default || slices.ContainsFunc(t.Rows, func(r Row) bool { return isGroup(g, r.Group) })
+func (t Table) concerns(g assets.Group) bool { return g.Default || t.names(g) }
+
+func (t Table) names(g assets.Group) bool {
+	for i := range t.Rows {
+		if isGroup(g, t.Rows[i].Group) {
+			return true
+		}
+	}
+	return false
 }
 
 func isGroup(g assets.Group, name string) bool {

@@ -57,8 +57,8 @@ type Group struct {
 
 // A Plan compares a table with a workspace.
 type Plan struct {
-	Groups  []Group // of the table, without those of skipped entries
-	Entries []Entry
+	Groups  []*Group // of the table, without those of skipped entries
+	Entries []*Entry
 	Others  int // groups of the workspace that are not in the table, without the default group
 	// OpenToAll are the categories of the table that tokens without groups can access, because of
 	// the default group.
@@ -66,11 +66,11 @@ type Plan struct {
 	DefaultGroup string
 	// Blind are entries whose group has no access to the category, so that its other permissions
 	// have no effect.
-	Blind []Entry
+	Blind []*Entry
 }
 
 // Of returns the entries with a state.
-func (p Plan) Of(s State) (all []Entry) {
+func (p *Plan) Of(s State) (all []*Entry) {
 	for _, e := range p.Entries {
 		if e.State == s {
 			all = append(all, e)
@@ -80,7 +80,7 @@ func (p Plan) Of(s State) (all []Entry) {
 }
 
 // Count returns the number of permissions of the entries with a state.
-func (p Plan) Count(s State) (n int) {
+func (p *Plan) Count(s State) (n int) {
 	for _, e := range p.Of(s) {
 		n += len(e.Permissions)
 	}
@@ -92,27 +92,28 @@ type owned map[string]set
 
 func ownedBy(grants []assets.Grant) owned {
 	o := owned{}
-	for _, g := range grants {
+	for i := range grants {
+		g := &grants[i]
 		for p, allowed := range g.Allowed {
 			if !allowed {
 				continue
 			}
 			if len(g.Categories) == 0 {
-				o.add("", p)
+				o.add("", []assets.Permission{p})
 			}
 			for _, id := range g.Categories {
-				o.add(id, p)
+				o.add(id, []assets.Permission{p})
 			}
 		}
 	}
 	return o
 }
 
-func (o owned) add(category string, all ...assets.Permission) {
+func (o owned) add(category string, all []assets.Permission) {
 	if o[category] == nil {
 		o[category] = set{}
 	}
-	o[category].add(all...)
+	o[category].add(all)
 }
 
 func (o owned) has(category string, p assets.Permission) bool { return o[""][p] || o[category][p] }
@@ -130,13 +131,13 @@ func (o owned) split(category string, all []assets.Permission) (have, lack []ass
 }
 
 // Compare plans what a workspace lacks.
-func Compare(t Table, now Current) Plan {
-	c := comparison{now: now, before: map[string]owned{}, after: map[string]owned{}, wanted: map[string]owned{}}
-	for _, r := range t.Rows {
-		c.row(r)
+func Compare(t Table, now Current) *Plan {
+	c := &comparison{now: now, p: new(Plan), before: map[string]owned{}, after: map[string]owned{}, wanted: map[string]owned{}}
+	for i := range t.Rows {
+		c.row(&t.Rows[i])
 	}
 	for _, g := range now.Groups {
-		if !g.Default && !slices.ContainsFunc(t.Rows, func(r Row) bool { return isGroup(g, r.Group) }) {
+		if !g.Default && !t.names(g) {
 			c.p.Others++
 		}
 	}
@@ -148,50 +149,62 @@ func Compare(t Table, now Current) Plan {
 // A comparison is a Plan in the making. Its maps have the keys of groups.
 type comparison struct {
 	now                   Current
-	p                     Plan
+	p                     *Plan
 	before, after, wanted map[string]owned
 }
 
-func (c *comparison) row(r Row) {
-	e := Entry{Row: r}
-	if !c.findGroup(&e) || !c.findCategory(&e) {
+func (c *comparison) row(r *Row) {
+	e := &Entry{Row: *r}
+	if !c.findGroup(e) || !c.findCategory(e) {
 		e.State = Skipped
 		c.p.Entries = append(c.p.Entries, e)
 		return
 	}
-	group := e.group()
-	if c.before[group.key()] == nil {
+	group := &Group{Name: e.Group, ID: e.GroupID, New: e.GroupID == ""}
+	key := group.key()
+	if c.before[key] == nil {
 		grants := c.now.Grants[e.GroupID]
-		c.before[group.key()], c.after[group.key()], c.wanted[group.key()] = ownedBy(grants), ownedBy(grants), owned{}
+		c.before[key], c.after[key], c.wanted[key] = ownedBy(grants), ownedBy(grants), owned{}
 		c.p.Groups = append(c.p.Groups, group)
 	}
-	have, _ := c.before[group.key()].split(e.CategoryID, r.Permissions)
-	_, lack := c.after[group.key()].split(e.CategoryID, r.Permissions)
-	c.after[group.key()].add(e.CategoryID, lack...)
-	c.wanted[group.key()].add(e.CategoryID, r.Permissions...)
+	have, _ := c.before[key].split(e.CategoryID, r.Permissions)
+	_, lack := c.after[key].split(e.CategoryID, r.Permissions)
+	c.after[key].add(e.CategoryID, lack)
+	c.wanted[key].add(e.CategoryID, r.Permissions)
 	c.entry(e, Unchanged, have)
 	c.entry(e, Planned, lack)
 }
 
 // isDefault reports whether a group is the default group of a workspace.
-func (g Group) isDefault(c Current) bool {
-	return slices.ContainsFunc(c.Groups, func(one assets.Group) bool { return one.ID == g.ID && one.Default })
+func (g *Group) isDefault(c *Current) bool {
+	standard := c.standard()
+	return standard != nil && standard.ID == g.ID
 }
 
-func (e Entry) group() Group { return Group{Name: e.Group, ID: e.GroupID, New: e.GroupID == ""} }
+// standard returns the default group of a workspace, or nil.
+func (c *Current) standard() *assets.Group {
+	for i := range c.Groups {
+		if c.Groups[i].Default {
+			return &c.Groups[i]
+		}
+	}
+	return nil
+}
 
 // key identifies a group also before it has an ID.
-func (g Group) key() string {
+func (g *Group) key() string {
 	if g.New {
 		return "new " + g.Name
 	}
 	return g.ID
 }
 
-func (c *comparison) entry(e Entry, s State, permissions []assets.Permission) {
+// entry adds a copy of an entry with a state, unless it has no permissions.
+func (c *comparison) entry(e *Entry, s State, permissions []assets.Permission) {
 	if len(permissions) > 0 {
-		e.State, e.Permissions = s, permissions
-		c.p.Entries = append(c.p.Entries, e)
+		one := *e
+		one.State, one.Permissions = s, permissions
+		c.p.Entries = append(c.p.Entries, &one)
 	}
 }
 
@@ -226,7 +239,8 @@ func (c *comparison) findCategory(e *Entry) bool {
 		return true
 	}
 	var same []string
-	for _, one := range c.now.Categories {
+	for i := range c.now.Categories {
+		one := &c.now.Categories[i]
 		if one.ID == e.Category {
 			e.CategoryID, e.Category = one.ID, one.Name
 			return true
@@ -253,7 +267,7 @@ func (c *comparison) beyond() {
 		before := c.before[g.key()]
 		for _, id := range c.inOrder(maps.Keys(before)) {
 			_, more := c.wanted[g.key()].split(id, before[id].sorted())
-			c.entry(Entry{Row: Row{Group: g.Name, Category: names(id)}, GroupID: g.ID, CategoryID: id}, Beyond, more)
+			c.entry(&Entry{Row: Row{Group: g.Name, Category: names(id)}, GroupID: g.ID, CategoryID: id}, Beyond, more)
 		}
 	}
 }
@@ -264,8 +278,10 @@ func (c *comparison) names() func(id string) string {
 		if id == "" {
 			return All
 		}
-		if i := slices.IndexFunc(c.now.Categories, func(one assets.Category) bool { return one.ID == id }); i >= 0 {
-			return c.now.Categories[i].Name
+		for i := range c.now.Categories {
+			if c.now.Categories[i].ID == id {
+				return c.now.Categories[i].Name
+			}
 		}
 		return id // of a category that was deleted
 	}
@@ -287,17 +303,16 @@ func (c *comparison) warn() {
 			if len(wanted[id]) == 0 {
 				continue
 			}
-			categories[id] = categories[id] || !g.isDefault(c.now)
+			categories[id] = categories[id] || !g.isDefault(&c.now)
 			if !c.after[g.key()].has(id, assets.AccessCategory) {
-				c.p.Blind = append(c.p.Blind, Entry{Row: Row{g.Name, names(id), wanted[id].sorted()}, GroupID: g.ID, CategoryID: id})
+				c.p.Blind = append(c.p.Blind, &Entry{Row: Row{g.Name, names(id), wanted[id].sorted()}, GroupID: g.ID, CategoryID: id})
 			}
 		}
 	}
-	i := slices.IndexFunc(c.now.Groups, func(g assets.Group) bool { return g.Default })
-	if i < 0 {
+	standard := c.now.standard()
+	if standard == nil {
 		return
 	}
-	standard := c.now.Groups[i]
 	c.p.DefaultGroup = standard.Name
 	open := ownedBy(c.now.Grants[standard.ID])
 	for _, id := range c.inOrder(maps.Keys(categories)) {

@@ -3,7 +3,6 @@ package permissions
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
@@ -66,22 +65,22 @@ func cmpErr(err error, wrong *tabular.Mistakes) error {
 // columns are the places of the columns of a CSV table.
 type columns struct {
 	group, category int
-	list            int // -1: no such column
-	marks           map[int]assets.Permission
+	list            int                       // -1: no such column
+	marks           map[assets.Permission]int // places, from 1
 }
 
 func columnsOf(f *tabular.File, names []string) (columns, error) {
-	c := columns{group: -1, category: -1, list: -1, marks: map[int]assets.Permission{}}
+	c := columns{group: -1, category: -1, list: -1, marks: map[assets.Permission]int{}}
 	for n, name := range names {
 		place := map[string]*int{groupColumn: &c.group, categoryColumn: &c.category, permissionsColumn: &c.list}[strings.ToLower(name)]
 		p, known := permission(name)
 		switch {
-		case place != nil && *place >= 0, known && slices.Contains(slices.Collect(maps.Values(c.marks)), p):
+		case place != nil && *place >= 0, known && c.marks[p] > 0:
 			return c, f.HeaderMistake(n, fmt.Sprintf("the column %q occurs twice", name))
 		case place != nil:
 			*place = n
 		case known:
-			c.marks[n] = p
+			c.marks[p] = n + 1
 		default:
 			return c, f.HeaderMistake(n, fmt.Sprintf("the column %q is not group, category, permissions or a permission: %s", name, words(Known())))
 		}
@@ -105,15 +104,15 @@ func (c columns) row(from tabular.Row) (Row, error) {
 		if err != nil {
 			return r, from.Mistake(c.list, err.Error())
 		}
-		all.add(listed...)
+		all.add(listed)
 	}
-	for n, p := range c.marks {
-		marked, err := isMark(cell(n))
+	for p, n := range c.marks {
+		marked, err := isMark(cell(n - 1))
 		if err != nil {
-			return r, from.Mistake(n, err.Error())
+			return r, from.Mistake(n-1, err.Error())
 		}
 		if marked {
-			all.add(p)
+			all[p] = true
 		}
 	}
 	r.Permissions = all.sorted()
@@ -162,7 +161,7 @@ func checked(r Row, mistake func(what string) error) error {
 // permission returns a known permission by its name.
 func permission(name string) (assets.Permission, bool) {
 	p := assets.Permission(strings.ToLower(strings.TrimSpace(name)))
-	return p, slices.Contains(Known(), p)
+	return p, isKnown(p)
 }
 
 func permissionsOf(names []string) ([]assets.Permission, error) {
@@ -171,11 +170,11 @@ func permissionsOf(names []string) ([]assets.Permission, error) {
 		p, known := permission(name)
 		switch {
 		case string(p) == everything:
-			all.add(Known()...)
+			all.add(Known())
 		case !known:
 			return nil, fmt.Errorf("%q is not a permission; these are: %s, or all", name, words(Known()))
 		default:
-			all.add(p)
+			all[p] = true
 		}
 	}
 	return all.sorted(), nil
@@ -199,7 +198,8 @@ func (t Table) Write(to io.Writer) error {
 	if err := w.Write(header); err != nil {
 		return err
 	}
-	for _, r := range t.Rows {
+	for i := range t.Rows {
+		r := &t.Rows[i]
 		line := []string{r.Group, r.Category}
 		for _, p := range Known() {
 			mark := ""

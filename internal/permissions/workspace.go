@@ -3,7 +3,6 @@ package permissions
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -41,7 +40,7 @@ func Of(ctx context.Context, r Reader) (Table, Omitted, error) {
 	if err != nil {
 		return Table{}, out, err
 	}
-	if err := unambiguous(now); err != nil {
+	if err := unambiguous(&now); err != nil {
 		return Table{}, out, err
 	}
 	names := (&comparison{now: now}).names()
@@ -59,17 +58,19 @@ func Of(ctx context.Context, r Reader) (Table, Omitted, error) {
 			case id != "" && name == All: // in a table, the name would mean all categories
 				return Table{}, out, &AmbiguousError{"categories", All}
 			default:
-				rows = append(rows, Row{g.Name, name, out.known(all)})
+				if known := out.known(all); len(known) > 0 {
+					rows = append(rows, Row{g.Name, name, known})
+				}
 			}
 		}
 	}
-	return NewTable(slices.DeleteFunc(rows, func(r Row) bool { return r.Category != "" && len(r.Permissions) == 0 })), out, nil
+	return NewTable(rows), out, nil
 }
 
 // known returns the known permissions, and counts the others.
 func (o *Omitted) known(all set) (known []assets.Permission) {
 	for _, p := range all.sorted() {
-		if slices.Contains(Known(), p) {
+		if isKnown(p) {
 			known = append(known, p)
 		} else {
 			o.Unknown[p]++
@@ -79,22 +80,25 @@ func (o *Omitted) known(all set) (known []assets.Permission) {
 }
 
 // unambiguous checks that names identify groups and categories.
-func unambiguous(c Current) error {
+func unambiguous(c *Current) error {
 	seen := map[string]bool{}
-	for _, g := range c.Groups {
-		name := norm.NFC.String(g.Name)
-		if seen[name] {
-			return &AmbiguousError{"groups", g.Name}
+	is := func(kind, name string) error {
+		key := kind + norm.NFC.String(name)
+		if seen[key] {
+			return &AmbiguousError{kind, name}
 		}
-		seen[name] = true
+		seen[key] = true
+		return nil
 	}
-	clear(seen)
-	for _, one := range c.Categories {
-		name := norm.NFC.String(one.Name)
-		if seen[name] {
-			return &AmbiguousError{"categories", one.Name}
+	for _, g := range c.Groups {
+		if err := is("groups", g.Name); err != nil {
+			return err
 		}
-		seen[name] = true
+	}
+	for i := range c.Categories {
+		if err := is("categories", c.Categories[i].Name); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -92,8 +92,8 @@ type wanted struct {
 }
 
 // read reads the table of FROM.
-func read(ctx context.Context, f *command.Factory, from string) (w wanted, err error) {
-	w.from = from
+func read(ctx context.Context, f *command.Factory, from string) (w *wanted, err error) {
+	w = &wanted{from: from}
 	if strings.HasPrefix(from, ckbox.Scheme+"://") {
 		source, err := f.SourceWorkspace(ctx, from)
 		if err != nil {
@@ -142,7 +142,7 @@ func plan(ctx context.Context, f *command.Factory, from, output string) error {
 	if err != nil {
 		return err
 	}
-	r := result{f: f, dest: dest, table: table, plan: p, planned: true}
+	r := &result{f: f, dest: dest, table: table, plan: p, planned: true}
 	r.show()
 	r.summary()
 	if output != "" && output != "-" {
@@ -177,7 +177,7 @@ func apply(ctx context.Context, f *command.Factory, from, hash string, ch comman
 	if err != nil {
 		return err
 	}
-	r := result{f: f, dest: dest, table: table, plan: p, planned: true}
+	r := &result{f: f, dest: dest, table: table, plan: p, planned: true}
 	if ch.DryRun || !p.Adds() {
 		r.show()
 		r.summary()
@@ -200,7 +200,7 @@ func apply(ctx context.Context, f *command.Factory, from, hash string, ch comman
 }
 
 // openToAdd opens the destination. An approval covers the command and the content of the table.
-func openToAdd(ctx context.Context, f *command.Factory, table wanted, ch command.Change) (*command.Destination, error) {
+func openToAdd(ctx context.Context, f *command.Factory, table *wanted, ch command.Change) (*command.Destination, error) {
 	s := f.CommandSubject()
 	named, content := s, table.Hash()
 	s.Fill = func(r *approval.Request) error {

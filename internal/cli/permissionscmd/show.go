@@ -19,13 +19,13 @@ import (
 type result struct {
 	f       *command.Factory
 	dest    *command.Destination
-	table   wanted
-	plan    permissions.Plan
+	table   *wanted
+	plan    *permissions.Plan
 	planned bool
 }
 
 // toAdd returns the numbers of groups and permissions that are added, or would be.
-func (r result) toAdd() (groups, added int64) {
+func (r *result) toAdd() (groups, added int64) {
 	for _, g := range r.plan.Groups {
 		if g.New && (r.planned || g.ID != "") {
 			groups++
@@ -39,7 +39,7 @@ func (r result) toAdd() (groups, added int64) {
 }
 
 // show prints the entries by their state.
-func (r result) show() {
+func (r *result) show() {
 	out := r.f.Out
 	r.events()
 	out.Printf("Table        %s: %s, %s", ui.Sanitize(r.table.from), ui.Counted(int64(r.table.Groups()), "group"), ui.Counted(int64(r.table.Count()), "permission"))
@@ -61,7 +61,7 @@ func (r result) show() {
 }
 
 // showGroups lists new groups. Tokens need their IDs.
-func (r result) showGroups() {
+func (r *result) showGroups() {
 	var rows [][]string
 	for _, g := range r.plan.Groups {
 		if !g.New && !r.f.Out.Verbose() {
@@ -78,7 +78,7 @@ func (r result) showGroups() {
 	}
 }
 
-func (r result) showEntries(title string, all []permissions.Entry) {
+func (r *result) showEntries(title string, all []*permissions.Entry) {
 	if len(all) == 0 {
 		return
 	}
@@ -96,7 +96,7 @@ func (r result) showEntries(title string, all []permissions.Entry) {
 	r.f.Out.Printf("\n%s:\n%s", title, ui.Table([]ui.Column{{Title: "Group"}, {Title: "Category"}, {Title: "Permissions", Wrap: true}}, rows))
 }
 
-func category(e permissions.Entry) string {
+func category(e *permissions.Entry) string {
 	if e.CategoryID == "" && e.Category == permissions.All {
 		return "* (all)"
 	}
@@ -120,7 +120,7 @@ func codes(all []assets.Permission) []string {
 }
 
 // why returns the reason of a skipped entry as a sentence.
-func why(e permissions.Entry) string {
+func why(e *permissions.Entry) string {
 	switch e.Reason {
 	case permissions.NoCategory:
 		return "the destination has no such category"
@@ -133,7 +133,7 @@ func why(e permissions.Entry) string {
 }
 
 // showWarnings prints what makes permissions pointless, and what FROM has and the table has not.
-func (r result) showWarnings() {
+func (r *result) showWarnings() {
 	if names := r.plan.OpenToAll; len(names) > 0 {
 		r.f.Out.Notef("Warning: tokens without groups can access %s, because the default group %q has the permission category:access. Limit it in the user interface of the service if other users must not see them.",
 			listed(names), r.plan.DefaultGroup)
@@ -174,7 +174,7 @@ func listed(names []string) string {
 }
 
 // events writes the lines of --json.
-func (r result) events() {
+func (r *result) events() {
 	for _, g := range r.plan.Groups {
 		line := event.Group{ID: g.ID, Name: g.Name, State: string(permissions.Unchanged)}
 		if g.New {
@@ -197,7 +197,7 @@ func (r result) events() {
 }
 
 // summary prints the numbers in one sentence, and completes the last line of --json.
-func (r result) summary() {
+func (r *result) summary() {
 	groups, added := r.toAdd()
 	verb := "added"
 	if r.planned {
@@ -239,7 +239,7 @@ func counted(groups, added int64) string {
 }
 
 // outcome returns the error of the command; err ended it early, if any.
-func (r result) outcome(err error) error {
+func (r *result) outcome(err error) error {
 	again := "repeat the command: it checks first, and adds only what is missing"
 	different, _ := errors.AsType[*permissions.DifferenceError](err)
 	switch {
