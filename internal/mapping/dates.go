@@ -133,3 +133,12 @@ func (m *Mapping) UsesToday() bool {
 	}
 	return false
 }
+
+// ParseDay returns the day in a text as rules read it, at midnight in UTC; zero for an empty text.
+func ParseDay(text string) (time.Time, error) {
+	d, err := parseDay(text)
+	return d.at, err
+}
+
+// DayOf returns the calendar day of a time in the same form.
+func DayOf(t time.Time) time.Time { return dayOf(t).at }

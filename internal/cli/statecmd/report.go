@@ -22,7 +22,14 @@ import (
 // reportFormats are the values of --format.
 func reportFormats() []string { return []string{"text", "json", "csv", "html", "keys", manifestFormat} }
 
-type reportOptions struct{ format, only, splitBy, output string }
+type reportOptions struct {
+	format, only, splitBy, output string
+	rights                        bool
+	within                        int
+}
+
+// defaultWithin is the default of --within in days.
+const defaultWithin = 90
 
 // reportLong is the long help of report.
 const reportLong = `Report shows the result of a run: the objects by state, failed objects with
@@ -71,6 +78,13 @@ manifest:
 writes a new folder with a list for each top-level folder and an index of the
 counts.
 
+--rights shows how many assets have expired, expire within 90 days (--within),
+are valid longer, or have no date. The date is in the attribute expires of the
+assets. See Dates and rights in assetferry help mapping. With --format csv, each
+row has key, asset_id, expires and state. --only lists the assets in a state:
+expired, expiring, valid, no_date or unreadable. The json document has a count
+for each state, and within_days.
+
 Fields of the json document. Each amount has the fields objects and bytes:
   verdict                   kind (verified, complete, selection, partial,
                             incomplete, different, unfinished, stopped, undone,
@@ -116,6 +130,8 @@ func NewReportCommand(f *command.Factory) *cobra.Command {
 	command.AddRunFlags(flags)
 	flags.StringVar(&o.format, "format", "text", "`format` of the report: "+strings.Join(reportFormats(), ", "))
 	flags.StringVar(&o.only, "only", "", "list the objects in this `state`, such as failed or conflict")
+	flags.BoolVar(&o.rights, "rights", false, "show which assets have expired, from their attribute expires")
+	flags.IntVar(&o.within, "within", defaultWithin, "with --rights, the `days` in which assets count as expiring")
 	flags.StringVar(&o.splitBy, "split-by", "", "count the objects by top-level `folder`")
 	flags.StringVar(&o.output, "output", "", "write to this `file` or, with --split-by, to this new folder; - is stdout")
 	for name, values := range map[string][]string{"format": reportFormats(), "only": report.States(), "split-by": {"folder"}} {
@@ -126,6 +142,12 @@ func NewReportCommand(f *command.Factory) *cobra.Command {
 }
 
 func reportRun(ctx context.Context, f *command.Factory, cmd *cobra.Command, o reportOptions) error {
+	if err := o.checkRights(); err != nil {
+		return err
+	}
+	if o.rights {
+		return reportRights(ctx, f, cmd, o)
+	}
 	choice, err := o.check(f.Out.JSON())
 	if err != nil {
 		return err

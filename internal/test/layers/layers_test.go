@@ -18,6 +18,7 @@ import (
 // import. A package that is not listed may import none of ours.
 var allowed = map[string][]string{
 	"cmd/assetferry":               {"internal/cli", "internal/counts"},
+	"internal/rights":              {"state", "internal/mapping", "internal/metadata"},
 	"internal/permissions":         {"internal/assets", "internal/retry", "internal/tabular"},
 	"internal/cli/permissionscmd":  {"sources/ckbox", "internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/approval", "internal/assets", "internal/event", "internal/permissions", "internal/tabular", "internal/ui"},
 	"internal/scan":                {"internal/retry", "internal/shell"},
@@ -32,7 +33,7 @@ var allowed = map[string][]string{
 	"internal/cli/outcome":         {"migrate", "state", "state/ownership", "sources", "internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/config", "internal/event", "internal/flagname", "internal/report", "internal/schedule", "internal/ui"},
 	"internal/cli/sandboxcmd":      {"internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/clock", "internal/detach", "internal/sandbox", "internal/sandbox/aiservice", "internal/sandbox/datadir", "internal/sandbox/fault", "internal/sandbox/profile", "internal/sandbox/tokens", "internal/shell", "internal/ui"},
 	"internal/cli/setupcmd":        {"migrate", "state", "sources", "sources/ckbox", "internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/cli/migratecmd", "internal/cli/outcome", "internal/ai", "internal/ai/aiprobe", "internal/assets", "internal/clock", "internal/config", "internal/demo", "internal/doctor", "internal/event", "internal/flagname", "internal/probe", "internal/profile", "internal/rclone", "internal/sandbox", "internal/schedule", "internal/token", "internal/shell", "internal/ui", "internal/wordpress"},
-	"internal/cli/statecmd":        {"migrate", "state", "state/disk", "state/enrichment", "internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/cli/outcome", "internal/clock", "internal/config", "internal/event", "internal/explain", "internal/report", "internal/runstatus", "internal/ui"},
+	"internal/cli/statecmd":        {"migrate", "state", "state/disk", "state/enrichment", "internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/cli/outcome", "internal/clock", "internal/config", "internal/event", "internal/explain", "internal/report", "internal/runstatus", "internal/ui", "internal/rights", "internal/tabular"},
 	"internal/cli/urlcmd":          {"migrate", "state", "internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/clock", "internal/config", "internal/event", "internal/oldurl", "internal/redirect", "internal/rewrite", "internal/ui", "internal/wordpress", "internal/wordpress/blocks", "internal/wordpress/posts"},
 	"migrate":                      {"sources", "state", "internal/assets", "internal/clock", "internal/flagname", "internal/mapping", "internal/metadata", "internal/retry"},
 	"migrate/apply":                {"migrate", "migrate/collect", "migrate/inventory", "sources", "state", "internal/assets", "internal/clock", "internal/faultpoint", "internal/flagname", "internal/metadata", "internal/retry", "internal/scan"},
