@@ -139,7 +139,7 @@ var only = []struct{ library, owner, why string }{
 	{"github.com/expr-lang/expr", "internal/mapping", "one place says what expressions may do"},
 	{"golang.org/x/net/html", "internal/enrich/altpages, internal/anchor, internal/sandbox/answer", "elsewhere HTML is searched for URLs, not understood"},
 	{"github.com/hiddeco/sshsig", "internal/approvers, internal/cli", "signatures of approvers are verified in one place; tests make some"},
-	{"github.com/spf13/cobra", "internal/cli, internal/cli/aicmd, internal/cli/assetcmd, internal/cli/cmdline, internal/cli/command, internal/cli/enrichcmd, internal/cli/migratecmd, internal/cli/outcome, internal/cli/sandboxcmd, internal/cli/setupcmd, internal/cli/statecmd, internal/cli/urlcmd, internal/manual", "flags stay in the command"},
+	{"github.com/spf13/cobra", "internal/cli, internal/cli/aicmd, internal/cli/assetcmd, internal/cli/cmdline, internal/cli/command, internal/cli/enrichcmd, internal/cli/migratecmd, internal/cli/outcome, internal/cli/permissionscmd, internal/cli/sandboxcmd, internal/cli/setupcmd, internal/cli/statecmd, internal/cli/urlcmd, internal/manual", "flags stay in the command"},
 }
 
 type listed struct {
