@@ -82,6 +82,7 @@ type Object struct {
 	VersionTag  string    // opaque change marker, or ""; never an MD5
 	ContentType string    // "" if unknown; never guessed from the name
 	Obstacle    Obstacle  // the reason why the content cannot be read, or ""
+	Version     string    // ID of an older version, see Historian; "" for the current one
 }
 
 // CheckOffset returns an error for an offset at which Open cannot begin.

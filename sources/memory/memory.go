@@ -24,12 +24,17 @@ type Source struct {
 	items   map[sources.Key]item
 	changes int // number of Puts, for version tags and times
 	missing bool
+
+	// Versioned keeps the previous content of replaced objects as versions. It is set before the
+	// first Put.
+	Versioned bool
 }
 
 // An item is replaced, never changed, so that readers need no lock.
 type item struct {
 	object  sources.Object
 	content []byte
+	older   []item // versions, the newest first
 }
 
 // Put stores content under a key, with a time one second after the last one, and returns the object.
@@ -58,7 +63,12 @@ func (s *Source) put(o sources.Object, content []byte) sources.Object {
 			o.Time = time.Date(2026, 1, 1, 0, 0, s.changes, 0, time.UTC)
 		}
 	}
-	s.items[o.Key] = item{o, slices.Clone(content)}
+	var older []item
+	if was, ok := s.items[o.Key]; ok && s.Versioned {
+		was.object.Version = was.object.VersionTag
+		older, was.older = append([]item{was}, was.older...), nil
+	}
+	s.items[o.Key] = item{o, slices.Clone(content), older}
 	return o
 }
 
@@ -133,6 +143,9 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 	s.mu.RLock()
 	current, ok := s.items[o.Key]
 	s.mu.RUnlock()
+	if ok && o.Version != "" {
+		current, ok = current.version(o.Version)
+	}
 	switch {
 	case !ok:
 		return nil, fail("open", o.Key, fs.ErrNotExist)
@@ -145,6 +158,43 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 		return nil, fail("open", o.Key, err)
 	}
 	return &reader{ctx, current.content[offset:]}, nil
+}
+
+// version returns an older version.
+func (i item) version(id string) (item, bool) {
+	for _, v := range i.older {
+		if v.object.Version == id {
+			return v, true
+		}
+	}
+	return item{}, false
+}
+
+// KeepsVersions implements sources.Historian.
+func (s *Source) KeepsVersions(context.Context) (bool, error) { return s.Versioned, nil }
+
+// Versions implements sources.Historian.
+func (s *Source) Versions(ctx context.Context, o sources.Object) iter.Seq2[sources.Object, error] {
+	return sources.Sequence(ctx, func(yield func(sources.Object) error) error {
+		s.mu.RLock()
+		older := s.items[o.Key].older
+		s.mu.RUnlock()
+		for _, v := range older {
+			if err := yield(v.object); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, func(err error) error { return err })
+}
+
+// DropVersions removes older versions of an object that are chosen by their content.
+func (s *Source) DropVersions(key sources.Key, drop func(content []byte) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := s.items[key]
+	i.older = slices.DeleteFunc(slices.Clone(i.older), func(v item) bool { return drop(v.content) })
+	s.items[key] = i
 }
 
 // explain returns the error of an obstacle.

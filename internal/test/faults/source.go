@@ -83,6 +83,28 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 	return &reader{r, s, o.Key}, nil
 }
 
+// KeepsVersions implements sources.Historian.
+func (s *Source) KeepsVersions(ctx context.Context) (bool, error) {
+	h, ok := s.Source.(sources.Historian)
+	if !ok {
+		return false, nil
+	}
+	return h.KeepsVersions(ctx)
+}
+
+// Versions implements sources.Historian. The listing may fail like that of objects.
+func (s *Source) Versions(ctx context.Context, o sources.Object) iter.Seq2[sources.Object, error] {
+	return func(yield func(sources.Object, error) bool) {
+		if err := s.fail(list, o.Key); err != nil {
+			yield(sources.Object{}, err)
+			return
+		}
+		if h, ok := s.Source.(sources.Historian); ok {
+			h.Versions(ctx, o)(yield)
+		}
+	}
+}
+
 type reader struct {
 	io.ReadCloser
 	source *Source

@@ -1,0 +1,20 @@
+package sources
+
+import (
+	"context"
+	"iter"
+)
+
+// A Historian is a source that can keep older versions of its objects.
+type Historian interface {
+	// KeepsVersions reports whether the source has older versions of objects, or may have some. It
+	// makes at most one request.
+	KeepsVersions(ctx context.Context) (bool, error)
+
+	// Versions lists the older versions of a listed object, the newest first, without the current
+	// one. Each has the key of the object and its own Version, with which Open reads it. A version
+	// that cannot be read has an Obstacle. Deletions are no versions. At most one error is yielded, as
+	// the last value and with a zero Object. Callers that ask for objects in the order of their keys
+	// cause fewer requests.
+	Versions(ctx context.Context, o Object) iter.Seq2[Object, error]
+}
