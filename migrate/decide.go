@@ -60,12 +60,15 @@ type Situation struct {
 	// MetadataRefreshed says that the source has other metadata than at the last update of the
 	// asset.
 	MetadataRefreshed bool
-	Condition         Condition // of its asset
-	Shared            bool      // another source has its asset, too
-	Deleted           bool      // was uploaded, and is not at the source any more
-	Expired           bool      // and has been deleted for long enough
-	PossiblyMoved     bool      // may be at the source under another key, as an object that this run cannot process
-	TooMany           bool      // as more are than may be trashed
+	// HistoryInterrupted says that the asset has an older version of the object, because a run that
+	// brings versions was interrupted.
+	HistoryInterrupted bool
+	Condition          Condition // of its asset
+	Shared             bool      // another source has its asset, too
+	Deleted            bool      // was uploaded, and is not at the source any more
+	Expired            bool      // and has been deleted for long enough
+	PossiblyMoved      bool      // may be at the source under another key, as an object that this run cannot process
+	TooMany            bool      // as more are than may be trashed
 }
 
 // Decide returns the action for an object, and the reason. It is a pure function: the same
@@ -80,7 +83,7 @@ func Decide(s Situation, r Rules) (state.Action, Reason) {
 		return state.Skip, s.Failed
 	case s.Deleted:
 		return decideDeletedAtSource(s, r)
-	case s.Memory != MemoryNone && (s.Memory.isSame() || r.Sync != nil):
+	case s.Memory != MemoryNone && (s.Memory.isSame() || r.Sync != nil || s.HistoryInterrupted):
 		return decideKnown(s, r)
 	case s.Memory != MemoryNone:
 		return state.Skip, ReasonNeedsSync

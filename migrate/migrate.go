@@ -84,6 +84,7 @@ const (
 	PhaseInventory Phase = "list the destination"
 	PhaseCompare   Phase = "compare"
 	PhasePlan      Phase = "plan"
+	PhaseVersions  Phase = "list older versions"
 	PhaseApply     Phase = "upload"
 	PhaseTrash     Phase = "trash"
 	PhaseUndo      Phase = "undo"

@@ -16,6 +16,9 @@ import (
 	"assetferry/sources"
 )
 
+// BringsVersions reports whether older versions of objects are brought, too.
+func (r Rules) BringsVersions() bool { return r.Versions > 1 }
+
 // Policy returns the rule about assets whose metadata users edited.
 func (r Rules) Policy() metadata.Policy {
 	if r.Sync == nil {
@@ -60,6 +63,8 @@ type Rules struct {
 	// Day is today in these rules, such as 2026-01-31; empty if they do not depend on it. The rules
 	// for metadata of another day count as other rules, see IsRemapped.
 	Day string `json:"day,omitempty"`
+
+	Versions int `json:"versions,omitempty"` // the most versions of each object to bring, with the current one; 0 only that
 
 	AdoptOnly bool `json:"adopt_only,omitempty"` // adopt existing assets, upload nothing
 

@@ -71,6 +71,13 @@ type Item struct {
 	Asset    string
 	Class    string
 	Error    string
+
+	// Whole is the item as it is stored, if this one stands for one version of its object: see
+	// Version. It is nil in runs that bring no older versions.
+	Whole *Item
+	// VersionNum is the number of an older version of the object in its history; 0 for the object
+	// itself.
+	VersionNum int
 }
 
 // A Page is one page of a listing: objects to stage and the position. An item with an action is

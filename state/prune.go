@@ -131,7 +131,7 @@ func (s *Store) pruneRun(ctx context.Context, run prunable, isPlan bool) (items 
 		if _, err := tx.ExecContext(ctx, `DELETE FROM sidecars WHERE pair = ? AND pending = ? AND pending <> 0`, run.pair, missedBy(run.num)); err != nil {
 			return err
 		}
-		tables := []string{`DELETE FROM throughput WHERE run = ?`}
+		tables := []string{`DELETE FROM throughput WHERE run = ?`, `DELETE FROM versions WHERE run = ?`, `DELETE FROM histories WHERE run = ?`}
 		if isPlan {
 			tables = append(tables, `DELETE FROM former WHERE run = ?`, `DELETE FROM tallies WHERE run = ?`, `DELETE FROM runs WHERE num = ?`)
 		}

@@ -50,12 +50,31 @@ type Outcome struct {
 	// Modified is the modification time, by the service, of the asset of an item that was sent
 	// before or is undone; see Receipt.
 	Modified time.Time
+	// Version is the number of the older version that an attempt was about; 0 for the object itself.
+	// If State is done, the item goes on with the next version: it is being sent from NextIntent on,
+	// or planned if that is zero. Without a receipt, the version is omitted because of Error.
+	Version    int
+	NextIntent time.Time
+	// KeepsRevision says that the run brings older versions, so the replaced content is recorded as
+	// a revision.
+	KeepsRevision bool
 	// Taken is the tally of the item alone, as it was taken. If it is not given, it is read.
 	Taken Tally
 }
 
 // lacksMetadata reports whether the asset of an item lacks its metadata.
-func (o Outcome) lacksMetadata() bool { return o.State != ItemDone && !o.Misnamed }
+func (o Outcome) lacksMetadata() bool { return o.State != ItemDone && !o.Misnamed || o.Version > 0 }
+
+// itemState returns the state of the item after the outcome.
+func (o Outcome) itemState() ItemState {
+	switch {
+	case !o.GoesOn():
+		return o.State
+	case o.NextIntent.IsZero():
+		return ItemPlanned
+	}
+	return ItemSending
+}
 
 // Record stores outcomes of items that are being sent, were sent, or are unconfirmed. If the asset
 // belongs to another object, the item fails; its outcome in outcomes is changed then.
@@ -161,6 +180,12 @@ func (r *recorder) record(ctx context.Context, o *Outcome) error {
 			return err
 		}
 	}
+	if o.GoesOn() {
+		return r.goOn(ctx, *o, asset)
+	}
+	if err := r.endHistory(ctx, *o); err != nil {
+		return err
+	}
 	var due any
 	if o.State == ItemRetryScheduled {
 		due = o.RetryAt.UnixMilli()
@@ -246,6 +271,9 @@ func (r *recorder) replaceReceipt(ctx context.Context, o *Outcome) error {
 	if _, err := r.tx.ExecContext(ctx, `SAVEPOINT replacement`); err != nil {
 		return err
 	}
+	if err := r.keepRevision(ctx, *o); err != nil {
+		return err
+	}
 	made := r.made
 	known, err := r.removePrevious(ctx, o)
 	if err != nil {
@@ -307,7 +335,7 @@ func (r *recorder) tally(ctx context.Context, outcomes []Outcome) error {
 			continue
 		}
 		t := o.Taken
-		t.State = o.State
+		t.State = o.itemState()
 		change.add(t, 1)
 	}
 	if err := r.tallyUnknown(ctx, change, unknown); err != nil {

@@ -114,6 +114,56 @@ CREATE TABLE items (
 CREATE INDEX items_open ON items (run, state, key)
   WHERE state = 'sending' OR state = 'sent' OR state = 'unconfirmed' OR state = 'retry_scheduled';
 
+-- The older versions of objects that a run brings as revisions of their assets, before the object
+-- itself: num ascends from the oldest. asset: what has the version now, until the object itself has
+-- arrived; then the row goes. note: why it was omitted.
+CREATE TABLE versions (
+  run         INTEGER NOT NULL REFERENCES runs (num),
+  key         TEXT NOT NULL,
+  num         INTEGER NOT NULL,
+  size        INTEGER NOT NULL,
+  time        INTEGER NOT NULL,
+  version_tag TEXT NOT NULL,
+  version     TEXT NOT NULL CHECK (version <> ''),
+  asset       TEXT NOT NULL DEFAULT '',
+  note        TEXT NOT NULL DEFAULT '',
+  PRIMARY KEY (run, key, num)
+) STRICT, WITHOUT ROWID;
+
+-- Assets that have older versions of an object, and not the object itself yet.
+CREATE TABLE open_histories (
+  pair  INTEGER NOT NULL REFERENCES pairs (id),
+  asset TEXT NOT NULL,
+  PRIMARY KEY (pair, asset)
+) STRICT, WITHOUT ROWID;
+
+-- How many older versions of an object were at the source, and their bytes: all of them, and those
+-- that the run brings.
+CREATE TABLE histories (
+  run         INTEGER NOT NULL REFERENCES runs (num),
+  key         TEXT NOT NULL,
+  older       INTEGER NOT NULL,
+  older_bytes INTEGER NOT NULL,
+  brought     INTEGER NOT NULL,
+  brought_bytes INTEGER NOT NULL,
+  PRIMARY KEY (run, key)
+) STRICT, WITHOUT ROWID;
+
+-- Earlier contents of assets that runs with versions uploaded: num ascends from the oldest. The
+-- current content is in the receipt.
+CREATE TABLE revisions (
+  pair        INTEGER NOT NULL REFERENCES pairs (id),
+  asset       TEXT NOT NULL,
+  num         INTEGER NOT NULL,
+  size        INTEGER NOT NULL,
+  time        INTEGER NOT NULL,
+  version_tag TEXT NOT NULL,
+  checksum    BLOB NOT NULL CHECK (length(checksum) = 32),
+  run         INTEGER NOT NULL REFERENCES runs (num),
+  done_at     INTEGER NOT NULL,
+  PRIMARY KEY (pair, asset, num)
+) STRICT, WITHOUT ROWID;
+
 -- How many items of a run share an action, a reason and a state, and their bytes. Items in
 -- flight or waiting are few, and counted when asked for.
 CREATE TABLE tallies (

@@ -33,7 +33,7 @@
 //   - pairs.go and runs.go: sources with their destinations, and runs from begin to end
 //   - items.go: a page of the listing, and decisions; transitions.go: all state changes of items
 //   - contents.go: objects compared by content before they are uploaded
-//   - take.go: the next items to upload; resize.go: their corrected size; record.go: outcomes, and everything that they change
+//   - take.go: the next items to upload; versions.go: older versions of their objects; record.go: outcomes, and everything that they change
 //   - sync.go: moves, drift and objects deleted at the source; former.go and undo.go: undo
 //
 // Uploaded objects:

@@ -148,6 +148,14 @@ func (s *Store) Resend(ctx context.Context, run int64, keys []sources.Key, serve
 	})
 }
 
+// Resize stores the size and the version tag of an item that is being sent, whose content has another
+// size than the source lists.
+func (s *Store) Resize(ctx context.Context, run int64, i Item) error {
+	return s.Write(ctx, "store size of content", func(ctx context.Context, tx *sql.Tx) error {
+		return One(ctx, tx, `UPDATE items SET size = ?, version_tag = ? WHERE run = ? AND key = ? AND state = 'sending'`, i.Size, i.VersionTag, run, i.Key)
+	})
+}
+
 // Release releases items that were taken and certainly not sent. A move may have been applied in
 // part, so the stored state of its asset stays.
 func (s *Store) Release(ctx context.Context, run int64, keys []sources.Key) error {

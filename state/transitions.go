@@ -26,7 +26,8 @@ const (
 	onRelease
 	onInterrupted
 	onResend
-	onRecord // Advance
+	onRecord      // Advance
+	onNextVersion // the same, if an older version of the object is done
 	onRelist
 	onSupersede // BeginUndo
 	onGiveUp    // Supersede, BeginUndo
@@ -60,10 +61,11 @@ var transitions = [...]struct {
 	onResend:      {"", []ItemState{ItemUnconfirmed}, []ItemState{ItemSending}, ""},
 	onRecord: {"", []ItemState{ItemSending, ItemSent, ItemUnconfirmed},
 		[]ItemState{ItemSent, ItemDone, ItemRetryScheduled, ItemFailed, ItemChanged, ItemUnconfirmed}, ""},
-	onRelist:    {"", slices.Concat(plannable, []ItemState{ItemRetryScheduled}), []ItemState{noItem}, ""}, // unless the outcome of another is unknown
-	onSupersede: {"", []ItemState{ItemStaged, ItemPlanned}, []ItemState{noItem}, unlessUploads},           // the same
-	onGiveUp:    {"", []ItemState{ItemRetryScheduled}, []ItemState{ItemFailed}, ""},                       // unless the outcome of another is unknown
-	onBegin:     {"", plannable, []ItemState{noItem}, ""},                                                 // if superseded
+	onNextVersion: {"", []ItemState{ItemSending, ItemUnconfirmed}, []ItemState{ItemSending, ItemPlanned}, ""},
+	onRelist:      {"", slices.Concat(plannable, []ItemState{ItemRetryScheduled}), []ItemState{noItem}, ""}, // unless the outcome of another is unknown
+	onSupersede:   {"", []ItemState{ItemStaged, ItemPlanned}, []ItemState{noItem}, unlessUploads},           // the same
+	onGiveUp:      {"", []ItemState{ItemRetryScheduled}, []ItemState{ItemFailed}, ""},                       // unless the outcome of another is unknown
+	onBegin:       {"", plannable, []ItemState{noItem}, ""},                                                 // if superseded
 }
 
 // unlessUploads holds for items that upload or change nothing from the source.

@@ -92,6 +92,17 @@ var triggers = []trigger{
 	{"Record", onRecord, true, true, func(j *journey, key string, to ItemState) error {
 		return j.record(towards(key, to))
 	}},
+	{"NextVersion", onNextVersion, true, true, func(j *journey, key string, to ItemState) error {
+		if err := onNextVersion.leadsTo(to); err != nil {
+			return err
+		}
+		j.force(fmt.Sprintf(`INSERT OR REPLACE INTO versions (run, key, num, size, time, version_tag, version) VALUES (%d, '%s', 1, 1, 0, '', 'old')`, j.run.Num, key))
+		o := towards(key, ItemDone)
+		if o.Version = 1; to == ItemSending {
+			o.NextIntent = modified
+		}
+		return j.record(o)
+	}},
 	{"Relist", onRelist, false, false, func(j *journey, _ string, _ ItemState) error { return j.Relist(j.Context(), j.run.Num) }},
 	{"Supersede", onSupersede, false, false, func(j *journey, _ string, _ ItemState) error { return j.within(dropUndone) }},
 	{"GiveUp", onGiveUp, false, false, func(j *journey, _ string, _ ItemState) error { return j.within(failScheduled) }},
@@ -183,15 +194,15 @@ func TestTransitionsByState(t *testing.T) {
 	want := map[ItemState]ways{
 		noItem:               {" DecidedMove Relist Supersede Begin", " Stage AddDrift StageUndo"},
 		ItemStaged:           {" Stage AddDrift StageUndo", " Decided DecidedMove Relist Supersede Begin"},
-		ItemPlanned:          {" Stage AddDrift StageUndo Decided Release", " Decided DecidedMove Take Relist Supersede Begin"},
+		ItemPlanned:          {" Stage AddDrift StageUndo Decided Release NextVersion", " Decided DecidedMove Take Relist Supersede Begin"},
 		ItemSkipped:          {" Stage AddDrift Decided", " Decided DecidedMove Relist Begin"},
 		ItemConflict:         {" Stage AddDrift StageUndo Decided", " Decided DecidedMove Relist Begin"},
 		ItemRetriesExhausted: {" Stage AddDrift Decided", " Decided DecidedMove Relist Begin"},
 		ItemFailed:           {" Stage AddDrift Decided Record GiveUp", " Decided DecidedMove Relist Begin"},
 		ItemChanged:          {" Stage AddDrift Decided Record", " Decided DecidedMove Relist Begin"},
-		ItemSending:          {" Take TakeDue Resend", " Release Interrupted Record"},
+		ItemSending:          {" Take TakeDue Resend NextVersion", " Release Interrupted Record NextVersion"},
 		ItemSent:             {" Record", " Record"},
-		ItemUnconfirmed:      {" Interrupted Record", " Resend Record"},
+		ItemUnconfirmed:      {" Interrupted Record", " Resend Record NextVersion"},
 		ItemRetryScheduled:   {" Record", " TakeDue Relist GiveUp"},
 		ItemDone:             {" Record", ""},
 	}

@@ -249,6 +249,13 @@ func (a *Applier) begin(ctx context.Context) (left map[state.Action]bool, err er
 			}
 		}
 	}
+	if a.rules.BringsVersions() {
+		_, more, err := a.State.PendingVersions(ctx, a.run.Num)
+		if err != nil {
+			return nil, err
+		}
+		bytes += more
+	}
 	a.Watch.Phase(migrate.PhaseApply, items, bytes)
 	if err := a.State.OutdateOthers(ctx, a.run.Pair); err != nil {
 		return nil, err

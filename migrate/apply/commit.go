@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"assetferry/internal/faultpoint"
@@ -32,6 +33,7 @@ type commit struct {
 	items    []state.Item // the items of the outcomes
 	next     state.Next
 	taken    []state.Item
+	goesOn   []state.Item  // items whose outcomes were those of older versions
 	written  bool          // all of the above
 	release  []sources.Key // keys; none once that is written
 	err      error
@@ -39,7 +41,9 @@ type commit struct {
 
 // add has the outcome of an item written.
 func (d *dispatcher) add(i state.Item, o state.Outcome) {
-	o.Taken = state.Tally{Action: i.Action, Reason: i.Reason, Objects: 1, Bytes: i.Size}
+	d.ofVersion(i, &o)
+	planned := asPlanned(i)
+	o.Taken = state.Tally{Action: planned.Action, Reason: planned.Reason, Objects: 1, Bytes: planned.Size}
 	d.gathered.outcomes = append(d.gathered.outcomes, o)
 	d.gathered.items = append(d.gathered.items, i)
 }
@@ -125,7 +129,7 @@ func (d *dispatcher) write(ctx context.Context, c *commit) (err error) {
 	if c.next.N > 0 {
 		faultpoint.Hit(faultpoint.Taken)
 	}
-	return nil
+	return d.goOn(ctx, c)
 }
 
 // recheckPlaces makes the next plan list the places of failed items: a service that refuses an
@@ -171,9 +175,9 @@ func (d *dispatcher) advanced(c commit) error {
 		d.cursor = c.taken[len(c.taken)-1].Key
 	}
 	if d.stopping {
-		d.release(c.taken...)
+		d.release(slices.Concat(c.goesOn, c.taken)...)
 	} else {
-		d.queue = append(d.queue, c.taken...)
+		d.queue = slices.Concat(c.goesOn, d.queue, c.taken) // other assets have an old content meanwhile
 		d.ahead(c.taken)
 	}
 	for n, o := range c.outcomes {
@@ -184,6 +188,10 @@ func (d *dispatcher) advanced(c commit) error {
 
 // report informs the observer about a stored outcome.
 func (d *dispatcher) report(i state.Item, o state.Outcome) {
+	if o.GoesOn() {
+		return
+	}
+	i = asPlanned(i)
 	switch o.State {
 	case state.ItemUnconfirmed, state.ItemSent:
 	case state.ItemRetryScheduled:

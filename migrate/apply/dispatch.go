@@ -60,6 +60,9 @@ func (a *Applier) newDispatcher(ctx context.Context, s *structure, interrupted [
 		work: make(chan state.Item), results: make(chan result), confirmed: make(chan []finding, 1),
 		committed: make(chan commit, 1),
 	}
+	if err := a.nextVersions(ctx, interrupted); err != nil {
+		return nil, err
+	}
 	var last time.Time
 	for _, i := range interrupted {
 		if i.IntentAt.After(last) {
@@ -97,7 +100,7 @@ func (d *dispatcher) dispatch(ctx context.Context) error {
 			if err := d.record(ctx); err != nil {
 				return errors.Join(d.why, err)
 			}
-			if d.stopping || !d.stays() {
+			if d.idle() && (d.stopping || !d.stays()) { // older versions may have been recorded
 				return cmp.Or(d.why, d.shouldStop(ctx))
 			}
 		}

@@ -41,7 +41,7 @@ func (d description) into(o *state.Outcome) {
 // state database has its receipt. The content is nil unless it was uploaded just now.
 func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset, receipt *state.Receipt, sent *content) result {
 	done := result{item: i, outcome: state.Outcome{Key: i.Key, State: state.ItemDone, Receipt: receipt}}
-	if i.Action == state.Adopt || !a.updatesMetadata() {
+	if i.Action == state.Adopt || i.VersionNum > 0 || !a.updatesMetadata() {
 		done.outcome.MetadataPending = wasSent(i)
 		return done
 	}

@@ -49,7 +49,7 @@ func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, conte
 		err = failed
 	}
 	asset, c := withReceiptPlace(asset, former)
-	if _, refused := errors.AsType[*RefusedError](err); refused && a.rules.SendsInstead() {
+	if _, refused := errors.AsType[*RefusedError](err); refused && i.Whole == nil && a.rules.SendsInstead() {
 		asset, c, sent, err = a.sendInstead(ctx, s, i, content)
 	}
 	if err != nil {
@@ -208,7 +208,7 @@ func (a *Applier) confirmEachReplaced(ctx context.Context, unconfirmed []pending
 	}
 	_ = g.Wait() // each finding has its own error
 	for n, f := range findings {
-		if f.item.Action != state.Replace || f.receipt == nil && f.err == nil && a.rules.SendsInstead() {
+		if f.item.Action != state.Replace || f.receipt == nil && f.err == nil && f.item.Whole == nil && a.rules.SendsInstead() {
 			others = append(others, unconfirmed[n])
 		} else {
 			reported = append(reported, f)

@@ -15,7 +15,7 @@ import (
 // remains unconfirmed, its asset is recognised by it.
 func (a *Applier) resize(ctx context.Context, i *state.Item, c *content, err error) (again bool, _ error) {
 	e, ok := errors.AsType[*sources.SizeError](err)
-	if !ok || !isBodyError(err) || e.Object.Size == i.Size {
+	if !ok || i.VersionNum > 0 || !isBodyError(err) || e.Object.Size == i.Size {
 		return false, err
 	}
 	corrected := *i

@@ -65,6 +65,9 @@ func (d *dispatcher) wake(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := d.nextVersions(ctx, items); err != nil {
+		return err
+	}
 	d.queue, d.since = append(d.queue, items...), time.Time{}
 	faultpoint.Hit(faultpoint.Taken)
 	return d.findDue(ctx)

@@ -238,7 +238,7 @@ func judge(ctx context.Context, i state.Item, err error) result {
 		}
 	case ctx.Err() != nil, errors.Is(err, retry.ErrDraining):
 		r.release = true // an interruption is no failure
-	case errors.Is(err, sources.ErrChanged), body && errors.Is(err, assets.ErrSize):
+	case errors.Is(err, sources.ErrChanged), i.VersionNum == 0 && body && errors.Is(err, assets.ErrSize):
 		r.outcome.State, r.alike = state.ItemChanged, ""
 	case body && errors.Is(err, fs.ErrNotExist):
 		r.outcome.State, r.outcome.Error, r.alike = state.ItemChanged, deletedSinceListing, deletedSinceListing

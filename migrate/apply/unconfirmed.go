@@ -224,7 +224,7 @@ func (d *dispatcher) found(f finding) {
 	d.streak = failureStreak{}
 	if o.Misnamed && d.updatesMetadata() {
 		o.Misnamed = false // it lacks its metadata, too, which the next run writes
-	} else if f.item.Action != state.Adopt && d.updatesMetadata() && !f.unverifiable { // the next run updates metadata of changed objects
+	} else if f.item.Action != state.Adopt && f.item.VersionNum == 0 && d.updatesMetadata() && !f.unverifiable { // the next run updates metadata of changed objects
 		o.State = state.ItemSent
 		if f.item.State, f.item.Asset, f.item.Class, f.item.Error = state.ItemSent, f.receipt.Asset, "", o.Error; !d.stopping {
 			d.queue = append(d.queue, f.item)

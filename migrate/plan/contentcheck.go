@@ -123,6 +123,10 @@ func (m *contentCheck) resolveMaybe(ctx context.Context, i state.Item, memory mi
 	if err := m.checkMetadata(&s, o, r, true, differs); err != nil {
 		return err
 	}
+	var err error
+	if s.HistoryInterrupted, err = m.historyInterrupted(ctx, r); err != nil {
+		return err
+	}
 	action, why := migrate.Decide(s, m.Rules)
 	migrate.SetDecision(&i, action, why)
 	return m.store(ctx, i)

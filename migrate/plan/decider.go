@@ -27,6 +27,9 @@ func (d *decider) judge(ctx context.Context, i *state.Item, s migrate.Situation,
 	if s.RetriesExhausted, failure, err = d.retriesExhausted(o); err != nil {
 		return err
 	}
+	if s.HistoryInterrupted, err = d.historyInterrupted(ctx, receipt); err != nil {
+		return err
+	}
 	action, why := migrate.Decide(s, d.Rules)
 	var place placement.Spot
 	var looked foundMetadata

@@ -128,6 +128,8 @@ func (p *planning) passes(h *handover) []pass {
 			step: &approvalCheck{p, out, h.places}},
 		{name: "keep shared contents", reads: findings{createItems}, updates: findings{changeItems},
 			step: &neededContents{p, out}},
+		{name: "find older versions", reads: findings{createItems, changeItems},
+			step: &olderVersions{planning: p}},
 		{name: "check safety", reads: findings{changeItems, theHeldDeletes, theCursor}, writes: findings{theViolations},
 			step: &checking{p, h.held, h.cursor, h.violated}},
 		{name: "finish", reads: findings{createItems, changeItems, trashItems, thePlaces},

@@ -22,7 +22,7 @@ func Kinds() []Kind {
 	return []Kind{
 		{"names of files, folders and categories, the path of the source, and the flags of each run", byTable(`
 			aliases key owner; attempts key; bases category; categories name; contents key; described key; descriptions key;
-			differences key; enrichment_runs contexts; failures key; folders path; former key; former_keys key owner; old_urls key;
+			differences key; enrichment_runs contexts; failures key; folders path; former key; former_keys key owner; old_urls key; versions key; histories key;
 			intents path; inventory folder name; items key folder name previous_key; orphans key; ours path;
 			pairs source drift_cursor; receipts key name; runs rules cursor categories drift_cursor; sidecars key folded;
 			audited category_name folder name`)},
@@ -35,12 +35,12 @@ func Kinds() []Kind {
 			bases url_before url_after; calls destination; categories destination; choices destination; content_checks asset; conversations service id;
 			decorative destination asset; differences asset; enrichment_changes asset; enrichment_runs destination service;
 			enrichments destination asset; folders destination id; old_urls comparable url; intents destination;
-			inventory asset url; items asset; namesakes asset; pairs destination url; receipts asset folder url images;
+			inventory asset url; items asset; namesakes asset; pairs destination url; receipts asset folder url images; versions asset; revisions asset; open_histories asset;
 			audited destination asset folder_id url image; audits destination`)},
 		{"approvers, the accounts that started runs, and the host and process ID of the last run", byTable(`
 			runs approved_by started_by approval_stated_by approval_key; owner pid host`)},
 		{"error messages, which may quote names and responses of a service", byTable(`
-			attempts error; enrichment_changes error; enrichments error; failures error; items error; runs stopped`)},
+			attempts error; enrichment_changes error; enrichments error; failures error; items error; runs stopped; versions note`)},
 		{"", byTable(`
 			aliases pair size time version_tag run checksum content_type; attempts run attempt at class; bases id content_type;
 			calls minute n; categories id private; choices extension category; contents run size checksum;
@@ -57,6 +57,8 @@ func Kinds() []Kind {
 			runs num id pair command state scanned unchanged unchanged_bytes plan_hash stale started_at listed_at finished_at approved_at undoes tallied pruned_at;
 			sidecars pair size time version_tag pending; audited audit category private extension size width height modified language;
 			audits audit at whole; tallies run action reason state objects bytes; throughput run minute items bytes first last;
+			versions run num size time version_tag version; histories run older older_bytes brought brought_bytes;
+			revisions pair num size time version_tag checksum run done_at; open_histories pair;
 			verifications id pair at level receipts contents differences`)},
 	}
 }

@@ -1,0 +1,219 @@
+package engine
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"assetferry/internal/assets"
+	inject "assetferry/internal/test/faults"
+	"assetferry/internal/test/seedtest"
+	"assetferry/migrate"
+	"assetferry/migrate/apply"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// newVersionedWorld returns a world whose source keeps older versions.
+func newVersionedWorld(t *testing.T, contents ...string) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.source.Versioned = true
+	w.put(contents...)
+	return w
+}
+
+func versionRules(n int) migrate.Rules {
+	r := migrate.DefaultRules()
+	r.Versions = n
+	return r
+}
+
+// history returns the contents of all revisions of an asset, the oldest first.
+func (w *world) history(asset string) (contents []string) {
+	w.Helper()
+	all, err := w.other.Revisions(w.Context(), asset)
+	must(w, err)
+	slices.SortStableFunc(all, func(a, b assets.Revision) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	a, err := w.other.Asset(w.Context(), asset)
+	must(w, err)
+	for _, v := range all {
+		r, _, err := w.other.DownloadRevision(w.Context(), a, v.ID, 0)
+		must(w, err)
+		content, err := io.ReadAll(r)
+		must(w, err)
+		must(w, r.Close())
+		contents = append(contents, string(content))
+	}
+	return contents
+}
+
+func (w *world) wantHistory(key string, want ...string) {
+	w.Helper()
+	r := w.receipt(key)
+	if diff := gocmp.Diff(want, w.history(r.Asset)); diff != "" {
+		w.Errorf("revisions of %s (-want +got):\n%s", key, diff)
+	}
+	if now := want[len(want)-1]; w.content(assets.Asset{URL: r.URL}) != now || fmt.Sprintf("%x", r.Checksum) != checksum(now) {
+		w.Errorf("%s has not its current content", key)
+	}
+	recorded, err := w.store.Revisions(w.Context(), w.pair.ID, r)
+	must(w, err)
+	var sums []string
+	for _, v := range recorded {
+		sums = append(sums, fmt.Sprintf("%x", v.Checksum))
+	}
+	var wantSums []string
+	for _, content := range want[:len(want)-1] {
+		wantSums = append(wantSums, checksum(content))
+	}
+	if diff := gocmp.Diff(wantSums, sums); diff != "" {
+		w.Errorf("recorded revisions of %s (-want +got):\n%s", key, diff)
+	}
+}
+
+// TestVersions verifies that the last versions of an object become the revisions of one asset, that
+// the asset has the metadata of the current version, and what that costs.
+func TestVersions(t *testing.T) {
+	w := newVersionedWorld(t, "a.jpg", "1", "a.jpg", "22", "a.jpg", "333", "a.jpg", "4444", "dir/b.jpg", "b", "c.txt", "old", "c.txt", "new")
+	with := func(a *apply.Applier) { a.Provenance = "always" }
+	var plan migrate.Plan
+	asked := w.during(func() {
+		var err error
+		plan, err = w.try(t.Context(), versionRules(3), with)
+		must(t, err)
+	})
+	want := map[string]int{"POST /assets": 3, "POST /assets/{id}": 3, "PATCH /assets/{id}": 3, "POST /folders": 1}
+	if diff := gocmp.Diff(want, writes(asked)); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	w.wantStates(plan, map[string]int64{"create done": 3})
+	w.wantHistory("a.jpg", "22", "333", "4444")
+	w.wantHistory("dir/b.jpg", "b")
+	w.wantHistory("c.txt", "old", "new")
+	sum, err := w.store.Histories(t.Context(), plan.Run.Num)
+	must(t, err)
+	if diff := gocmp.Diff(state.HistorySum{Objects: 2, Older: 4, OlderBytes: 9, Brought: 3, BroughtBytes: 8}, sum); diff != "" {
+		t.Errorf("histories (-want +got):\n%s", diff)
+	}
+	if w.watch.items["a.jpg"].State != state.ItemDone || len(w.watch.items) != 3 {
+		t.Errorf("reported: %v", w.watch.items)
+	}
+	w.verifies()
+
+	again, err := w.try(t.Context(), versionRules(3), with)
+	must(t, err)
+	w.wantStates(again, map[string]int64{"unchanged skipped": 3})
+	must(t, ignore(w.undoRun(t.Context(), w.deps(), plan.Run.ID, true)))
+	w.wantAssets(nil)
+}
+
+func ignore[T any](_ T, err error) error { return err }
+
+// TestSyncBringsNewVersions verifies that a sync brings all versions since the last run, in order.
+func TestSyncBringsNewVersions(t *testing.T) {
+	w := newVersionedWorld(t, "a.jpg", "1", "a.jpg", "22", "b.jpg", "b")
+	w.migrate(versionRules(5))
+	w.put("a.jpg", "333", "a.jpg", "4444", "b.jpg", "bb")
+	rules := versionRules(5)
+	rules.Sync = migrate.DefaultSyncRules()
+	asked := w.during(func() { w.migrate(rules) })
+	if diff := gocmp.Diff(map[string]int{"POST /assets/{id}": 3}, writes(asked)); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	w.wantHistory("a.jpg", "1", "22", "333", "4444")
+	w.wantHistory("b.jpg", "b", "bb")
+	w.verifies()
+}
+
+// TestVersionsWithoutContent verifies that versions that cannot be read any more are omitted.
+func TestVersionsWithoutContent(t *testing.T) {
+	w := newVersionedWorld(t, "a.jpg", "1", "a.jpg", "22", "a.jpg", "333", "b.jpg", "1", "b.jpg", "22")
+	w.before(nth(0, func() error {
+		w.source.DropVersions("a.jpg", func(content []byte) bool { return string(content) == "22" })
+		w.source.DropVersions("b.jpg", func(content []byte) bool { return string(content) == "1" })
+		return nil
+	}), "take items", "record outcomes")
+	w.migrate(versionRules(3))
+	w.unhook()
+	w.wantHistory("a.jpg", "1", "333")
+	w.wantHistory("b.jpg", "22")
+}
+
+// TestSweepOfVersions makes every call fail in every way while versions are brought, and repeats the
+// command without faults. It verifies that the revisions are in order and that none exists twice.
+func TestSweepOfVersions(t *testing.T) {
+	t.Parallel()
+	random := seedtest.Rand(t)
+	step := 4 * slowdown
+	if sweepsAll() {
+		step = 1
+	}
+	for _, b := range blows() {
+		if b.kind == "not there" || b.kind == "changed" { // then a version is omitted
+			continue
+		}
+		first, lasts := random.IntN(step), random.IntN(3) == 0
+		t.Run(fmt.Sprintf("%v%s", b, lasting(lasts)), func(t *testing.T) {
+			t.Parallel()
+			n := first
+			for survivesWithVersions(t, hit{b, n, lasts}, n%2 == 0) {
+				n += step
+			}
+			t.Logf("%d runs, with faults at calls %d to %d", (n-first)/step, first, n-1)
+		})
+	}
+}
+
+// survivesWithVersions migrates with a fault and then without one, and reports whether it occurred.
+func survivesWithVersions(t *testing.T, h hit, restarts bool) bool {
+	t.Helper()
+	w := newVersionedWorld(t, "a.jpg", "1", "a.jpg", "22", "a.jpg", "333", "a.jpg", "4444", "dir/b.txt", strings.Repeat("x", 70<<10), "dir/b.txt", "bb", "c.jpg", "c")
+	defer w.close()
+	s := sweep{workers: 2, provenance: "always", described: true, restarts: restarts}
+	transport, d, at := w.gate.next, s.deps(w), h.moment()
+	h.strike(w, &d, at)
+	_, err := w.tryWith(t.Context(), d, versionRules(3), s.applier)
+	w.gate.next = transport
+	w.unhook()
+	if s.restarts {
+		s.giveUp(w)
+	}
+	done := false
+	for range 4 {
+		plan, again := w.tryWith(t.Context(), s.deps(w), versionRules(3), s.applier)
+		must(t, again)
+		states, listed := w.states(plan)
+		if done = states["create done"]+states["replace done"]+states["update_metadata done"]+states["unchanged skipped"] == listed; done {
+			break
+		}
+	}
+	if !done {
+		t.Errorf("%v, after a run that ended with %v: not done", h, err)
+		return at.Came()
+	}
+	w.wantSound()
+	w.wantHistory("a.jpg", "22", "333", "4444")
+	w.wantHistory("dir/b.txt", strings.Repeat("x", 70<<10), "bb")
+	w.wantHistory("c.jpg", "c")
+	if n := len(w.assetsAt()); n != 3 {
+		t.Errorf("%v, after a run that ended with %v: %d assets", h, err, n)
+	}
+	for _, key := range []string{"a.jpg", "dir/b.txt", "c.jpg"} {
+		a, err := w.other.Asset(t.Context(), w.receipt(key).Asset)
+		must(t, err)
+		if m := (byKey{}).of(key); a.Metadata.Description != m.Description || a.Metadata.CustomAttributes["assetferry"] == nil {
+			t.Errorf("%v: %s is described as %q", h, key, a.Metadata.Description)
+		}
+	}
+	if t.Failed() {
+		t.Fatalf("%v, after a run that ended with %v", h, err)
+	}
+	return at.Came()
+}
+
+var _ sources.Historian = &inject.Source{}
