@@ -44,7 +44,7 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 	if err := o.CheckOffset(offset); err != nil {
 		return nil, s.fail(ctx, "open", o.Key, err)
 	}
-	r := &reader{ctx: ctx, source: s, object: o}
+	r := &reader{ctx: ctx, source: s, object: o, version: o.Version}
 	var err error
 	r.Reader, err = remote.Open(ctx, remote.Content{
 		Size: o.Size, Connect: r.connect, TooLong: r.tooLong, Fail: r.fail,
@@ -78,7 +78,7 @@ func (r *reader) connect(next int64) (*remote.Body, error) {
 	from := min(next, max(r.object.Size-1, 0))
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	out, err := r.get(ctx, from)
-	if err != nil && r.version != "" && errors.Is(classify("open", err), fs.ErrPermission) {
+	if err != nil && r.version != r.object.Version && errors.Is(classify("open", err), fs.ErrPermission) {
 		r.version = "" // versions need another permission
 		out, err = r.get(ctx, from)
 	}

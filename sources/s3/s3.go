@@ -57,6 +57,7 @@ type Source struct {
 
 	region   atomic.Pointer[string]   // the region to try first
 	template atomic.Pointer[template] // of requests for content
+	versions versionPage
 }
 
 // New returns the source of a URL. It makes no request.
