@@ -17,6 +17,8 @@ import (
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"assetferry/sources/s3/s3test"
 )
 
 // A bucket is an S3 bucket on a server in the process of the test.
@@ -35,7 +37,7 @@ func newBucket(name string, options ...s3mem.Option) (*bucket, error) {
 	if err := b.backend.CreateBucket(name); err != nil {
 		return nil, err
 	}
-	inner := gofakes3.New(b.backend).Server()
+	inner := s3test.WithVersions(b.backend, name, 1000, gofakes3.New(b.backend).Server())
 	b.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b.mu.Lock()
 		answer, tags := b.answer, b.tags[strings.TrimPrefix(r.URL.Path, "/"+name+"/")]
@@ -131,6 +133,16 @@ func cmdStored(ts *testscript.TestScript, _ bool, args []string) {
 	content := ts.ReadFile(args[1])
 	_, err := b.backend.PutObject(b.name, args[0], headers, strings.NewReader(content), int64(len(content)), nil)
 	ts.Check(err)
+}
+
+// keepVersions makes the bucket keep the versions of objects from now on.
+func (b *bucket) keepVersions() error {
+	return b.backend.SetVersioningConfiguration(b.name, gofakes3.VersioningConfiguration{Status: gofakes3.VersioningEnabled})
+}
+
+// cmdVersioned makes the bucket keep the versions of objects from now on.
+func cmdVersioned(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Check(benchOf(ts).bucket.keepVersions())
 }
 
 // tag sets the tags of an object, given as pairs of names and values.

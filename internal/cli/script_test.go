@@ -75,6 +75,8 @@ func TestScripts(t *testing.T) {
 			"connector": cmdConnector,
 			"wordpress": cmdWordPress,
 			"stored":    cmdStored,
+			"versioned": cmdVersioned,
+			"revisions": cmdRevisions,
 			"web":       cmdWeb,
 			"addressed": cmdAddressed,
 			"stats":     cmdStats,

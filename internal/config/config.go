@@ -98,6 +98,7 @@ type Settings struct {
 
 	Include, Exclude []string
 	MinAge           time.Duration
+	Versions         int
 	Symlinks         string // skip, follow
 	CategoryBy       string // extension, folder
 	Category         string

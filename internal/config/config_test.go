@@ -81,7 +81,7 @@ func hook(t *testing.T, text string) notify.Target {
 
 func defaults() Settings {
 	return Settings{
-		Service: "ckbox", User: "assetferry", Progress: "auto", Concurrency: 16, WordPressFolders: "date", Symlinks: "skip", CategoryBy: "extension",
+		Service: "ckbox", User: "assetferry", Progress: "auto", Concurrency: 16, WordPressFolders: "date", Versions: 1, Symlinks: "skip", CategoryBy: "extension",
 		Unsupported: "stop", OnCollision: "rename", OnExisting: "conflict", Duplicates: "keep", ScanTimeout: 2 * time.Minute, Provenance: "auto", Wait: time.Minute, KeepRuns: 400 * 24 * time.Hour,
 		Delete: "never", GracePeriod: 20 * time.Hour, MaxDelete: 500, MaxDeletePercent: 1, MaxChanges: 1000, MaxChangesPercent: 20,
 		DriftShare: 1.0 / 30, OnDestinationChange: "keep", OnReplaceRefused: "fail",
@@ -186,7 +186,7 @@ enrich_private: allow
 		},
 		State: "state.db", Workspace: "42", Service: "box", User: "nightly", Concurrency: 8,
 		Include: []string{"*.jpg", "*.png"}, Exclude: []string{"tmp/**"}, MinAge: 36 * time.Hour,
-		WordPressFolders: "post", Symlinks: "follow", CategoryBy: "folder", Category: "Photos", Unsupported: "skip", OnCollision: "keep",
+		WordPressFolders: "post", Versions: 1, Symlinks: "follow", CategoryBy: "folder", Category: "Photos", Unsupported: "skip", OnCollision: "keep",
 		OnExisting: "adopt", Duplicates: "keep", CompensateClock: true, LeastPrivilege: true, CAFile: "ca.pem", ServiceProfile: "other.yaml", Progress: "plain",
 		LogFile: "/var/log/assetferry.log", SourceName: "library", Metadata: "described/all.csv",
 		ScanCommand: "clamd:/run/clamd.ctl", ScanTimeout: 30 * time.Second, Provenance: "always", Wait: 2 * time.Hour, KeepRuns: 400 * 24 * time.Hour, MaxDuration: 6 * time.Hour, Until: &TimeOfDay{6, 30},

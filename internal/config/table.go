@@ -59,6 +59,7 @@ func (s *Settings) table() []row {
 		{key: "include", example: "*.jpg", set: list(&s.Include), list: true},
 		{key: "exclude", example: "drafts/**", set: list(&s.Exclude), list: true},
 		{key: "min_age", initial: "0s", set: duration(&s.MinAge)},
+		{key: "versions", initial: "1", set: number(&s.Versions, 1, 10_000)},
 		choice("symlinks", &s.Symlinks, "skip", "follow"),
 		choice("category_by", &s.CategoryBy, "extension", "folder"),
 		{key: "category", example: "Images", set: text(&s.Category)},

@@ -185,11 +185,22 @@ type Summary struct {
 
 	Supersedes string `json:"supersedes,omitempty"` // the run that this run replaces, because objects changed after its plan
 
-	Renamed            int64   `json:"renamed,omitempty"`             // assets at the destination whose names differ from those of their objects
-	UnmappedFields     []Field `json:"unmapped_fields,omitempty"`     // fields without a rule, those of the most objects first
-	GPSObjects         int64   `json:"gps_objects,omitempty"`         // objects with GPS coordinates
-	UnreadableSidecars int64   `json:"unreadable_sidecars,omitempty"` // objects with an unreadable sidecar
-	Table              *Table  `json:"metadata_table,omitempty"`
+	Versions           *Versions `json:"versions,omitempty"`            // of the objects of the plan; set by runs with --versions only
+	Renamed            int64     `json:"renamed,omitempty"`             // assets at the destination whose names differ from those of their objects
+	UnmappedFields     []Field   `json:"unmapped_fields,omitempty"`     // fields without a rule, those of the most objects first
+	GPSObjects         int64     `json:"gps_objects,omitempty"`         // objects with GPS coordinates
+	UnreadableSidecars int64     `json:"unreadable_sidecars,omitempty"` // objects with an unreadable sidecar
+	Table              *Table    `json:"metadata_table,omitempty"`
+}
+
+// Versions counts the older versions of the uploaded objects at the source, and those that the run
+// brings.
+type Versions struct {
+	Objects      int64 `json:"objects"` // with older versions
+	Older        int64 `json:"older"`
+	OlderBytes   int64 `json:"older_bytes"`
+	Brought      int64 `json:"brought"`
+	BroughtBytes int64 `json:"brought_bytes"`
 }
 
 // A Conflict is a "conflict" event: a field for which metadata sources have different values.

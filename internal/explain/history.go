@@ -30,8 +30,9 @@ type History struct {
 	orphan    *state.Orphan // nil unless it was deleted at the source
 	graceEnds time.Time     // of an orphan within its grace period
 	earlier   []state.PreviousAsset
-	movedTo   sources.Key // its present key
-	movedIn   string      // the run that moved it
+	revisions []state.Revision // earlier contents of its asset, from runs with versions
+	movedTo   sources.Key      // its present key
+	movedIn   string           // the run that moved it
 
 	names   names
 	sidecar *sidecar // nil if it is not a sidecar
@@ -125,6 +126,9 @@ func (e *Explainer) loadPlace(ctx context.Context, h *History) error {
 		}
 	}
 	if h.description, err = orNil(e.Store.Description(ctx, h.pair.ID, h.key)); err != nil {
+		return err
+	}
+	if h.revisions, err = e.Store.Revisions(ctx, h.pair.ID, *h.receipt); err != nil {
 		return err
 	}
 	h.described, err = e.Store.DescribedAs(ctx, h.pair.ID, h.key)

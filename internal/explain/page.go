@@ -138,6 +138,11 @@ func (p *Page) addAsset(h History) {
 	p.line("Created", fmt.Sprintf("%s: %s%s", h.arrival.At.Local().Format(time.DateTime), how, ofRun(h.arrival.Run)))
 	p.line("Content", fmt.Sprintf("%s (%s bytes), SHA-256 %s", ui.Bytes(r.Size), ui.Count(r.Size), hex.EncodeToString(r.Checksum)))
 	p.line("Version", fingerprintOf(r.Time, r.VersionTag))
+	title := "Revisions"
+	for _, v := range h.revisions {
+		p.line(title, fmt.Sprintf("%d: %s, SHA-256 %s, %s", v.Num, ui.Bytes(v.Size), hex.EncodeToString(v.Checksum), fingerprintOf(v.Time, v.VersionTag)))
+		title = ""
+	}
 }
 
 func ofRun(id string) string {

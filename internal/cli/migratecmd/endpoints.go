@@ -104,9 +104,9 @@ func openEndpoints(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	}
 	if approved == nil {
 		s.rules = rules
-		return s, nil
+		return s, s.checkVersions()
 	}
-	return s, approved.describesBy(rules)
+	return s, errors.Join(approved.describesBy(rules), s.checkVersions())
 }
 
 // openMetadata opens the metadata table, which must be that of the approved plan if there is one.
@@ -280,6 +280,9 @@ func PlanRules(f *command.Factory, cmd *cobra.Command, source string) (migrate.R
 		return r, err
 	}
 	r.Mapping, r.Places = mappingChecksums(f)
+	if c.Versions > 1 {
+		r.Versions = c.Versions
+	}
 	if c.Duplicates != "keep" { // the default is no rule, as in runs of earlier versions
 		r.Duplicates = c.Duplicates
 	}

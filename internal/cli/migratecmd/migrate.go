@@ -223,6 +223,11 @@ func planRun(ctx context.Context, f *command.Factory, s *endpoints, applier *app
 		showTallies(f, plan.Tallies)
 	}
 	showPlanNotes(f, plan)
+	if s.rules.BringsVersions() {
+		if err := showVersions(ctx, f, s, plan); err != nil {
+			return plan, err
+		}
+	}
 	printHidden(f, plan)
 	printNothingMatches(f, plan, s.rules)
 	return plan, printNewCategory(ctx, f, s, plan)
@@ -335,6 +340,9 @@ func conclude(ctx context.Context, f *command.Factory, s *endpoints, id string, 
 func printEnd(ctx context.Context, f *command.Factory, s *endpoints, run state.Run, tallies []state.Tally, began time.Time) (invalid bool, err error) {
 	took := time.Since(began)
 	outcome.SumUp(f, run, tallies, took)
+	if err := sumUpVersions(ctx, f, s, run); err != nil {
+		return false, err
+	}
 	f.NoteMemory(ctx)
 	throttling := s.dest.Limiter.Throttling()
 	f.Summary.Throttled, f.Summary.ThrottledSeconds = throttling.Refused, event.Seconds(throttling.Held)
@@ -549,6 +557,7 @@ func addSelectionFlags(f *pflag.FlagSet) {
 	f.StringArray("exclude", nil, "skip objects that match this `glob` (repeatable)")
 	f.String("files-from", "", "select only the keys in this `file`, one per line; - is stdin")
 	cmdline.Setting(f, "min-age", "skip objects that changed less than this `duration` ago")
+	cmdline.Setting(f, "versions", "bring the last `N` versions of each object, as revisions of its asset; 1 is only the current one")
 	cmdline.Setting(f, "symlinks", "handling of symbolic links")
 	cmdline.Setting(f, "category-by", "choose the category by file extension or by top-level folder")
 	cmdline.Setting(f, "category", "put all assets into the category with this `name`")

@@ -145,8 +145,11 @@ func runPlan(ctx context.Context, f *command.Factory, cmd *cobra.Command, source
 	return endOfPlan(f, s, plan, o, source)
 }
 
-// showRest shows rows of the metadata table without an object, and changes since the approval.
+// showRest adds older versions to the summary, and shows rows of the metadata table without an object, and changes since the approval.
 func showRest(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan) error {
+	if err := sumUpVersions(ctx, f, s, plan.Run); err != nil {
+		return err
+	}
 	table := &warnings{}
 	if _, err := table.addTable(ctx, f, s, plan.Run, false); err != nil {
 		return err
@@ -188,6 +191,9 @@ func showWhole(ctx context.Context, f *command.Factory, s *endpoints, plan migra
 	f.Out.Printf("%s", planned(plan))
 	showTallies(f, slices.DeleteFunc(slices.Clone(plan.Tallies), func(t state.Tally) bool { return preflight.Covers(t.Reason) }))
 	showPlanNotes(f, plan)
+	if err := showVersions(ctx, f, s, plan); err != nil {
+		return err
+	}
 	printNothingMatches(f, plan, s.rules)
 	if err := printNewCategory(ctx, f, s, plan); err != nil {
 		return err

@@ -104,7 +104,7 @@ func FinishIt(f *command.Factory, run state.Run) string {
 
 // OfRules are the flags that set the rules of a run.
 var OfRules = []string{
-	"--source-name", "--include", "--exclude", "--files-from", "--min-age", "--limit", "--symlinks", "--category", "--category-by", "--unsupported",
+	"--source-name", "--include", "--exclude", "--files-from", "--min-age", "--versions", "--limit", "--symlinks", "--category", "--category-by", "--unsupported",
 	"--fallback-category",
 	"--on-collision", "--on-existing", "--duplicates", "--delete", "--grace-period", "--on-replace-refused", "--on-destination-change",
 	"--only", "--checksum", "--repair", "--refresh-metadata",
@@ -135,6 +135,7 @@ func RuleSwitches(f *command.Factory, r migrate.Rules) (switches []string) {
 		switches = append(switches, "--files-from", "FILE")
 	}
 	say("min-age", r.MinAge.String(), c.MinAge.String())
+	say("versions", strconv.Itoa(max(1, r.Versions)), strconv.Itoa(c.Versions))
 	if r.Limit > 0 {
 		switches = append(switches, "--limit", strconv.Itoa(r.Limit))
 	}

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"fmt"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"assetferry/internal/cli/exit"
+	"assetferry/internal/faultpoint"
+	"assetferry/internal/sandbox"
+	"assetferry/internal/test/longtest"
+	"assetferry/internal/test/seedtest"
+)
+
+// cmdRevisions prints the contents of the revisions of each asset, the oldest first.
+func cmdRevisions(ts *testscript.TestScript, _ bool, _ []string) {
+	lines, err := benchOf(ts).service.revisions()
+	ts.Check(err)
+	fmt.Fprintln(ts.Stdout(), strings.Join(lines, "\n"))
+}
+
+// revisions returns a line for each asset, with the contents of its revisions, the oldest first.
+func (s *service) revisions() (lines []string, err error) {
+	all, err := s.assets()
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range all {
+		var found struct {
+			Items []struct{ ID, CreatedAt string }
+		}
+		if err := s.get("/assets/"+a.id+"/revisions", &found); err != nil {
+			return nil, err
+		}
+		slices.Reverse(found.Items) // the newest comes first
+		line := a.place() + ":"
+		for _, r := range found.Items {
+			var content []byte
+			if err := s.get(path.Join("/", s.env.ID, "assets", a.id, "revisions", r.ID, "file"), &content); err != nil {
+				return nil, err
+			}
+			line += " " + strings.TrimSpace(string(content))
+		}
+		lines = append(lines, line)
+	}
+	slices.Sort(lines)
+	return lines, nil
+}
+
+// versionPoints are the fault points of a run that brings versions, and the most hits of each.
+var versionPoints = map[faultpoint.Point]int{
+	faultpoint.Planned: 1, faultpoint.Taken: 1, faultpoint.FolderIntended: 1, faultpoint.FolderMade: 1, faultpoint.FolderSaved: 1, faultpoint.Opened: 8,
+	faultpoint.Sent: 8, faultpoint.Described: 3, faultpoint.Recorded: 3, faultpoint.VersionRecorded: 2, faultpoint.Finished: 1, faultpoint.BackedUp: 1,
+}
+
+// TestKillWithVersions kills a run that brings older versions at each fault point, in the long form at
+// each hit of it, and repeats the command. It verifies that the revisions are in order and that none
+// exists twice.
+func TestKillWithVersions(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a process that was killed cannot be told from one that failed")
+	}
+	t.Parallel()
+	binary, random := withFaultpoints(t), seedtest.Rand(t)
+	for point, most := range versionPoints {
+		if !longtest.Takes(random, 4) && point != faultpoint.VersionRecorded {
+			continue
+		}
+		hits := make([]int, most)
+		for n := range hits {
+			hits[n] = n + 1
+		}
+		one := random.IntN(most)
+		for _, n := range longtest.Size(hits[one:one+1], hits) {
+			for _, command := range []string{"migrate", "sync"} {
+				t.Run(fmt.Sprintf("%s %s %d", command, point, n), func(t *testing.T) {
+					t.Parallel()
+					killWithVersions(t, binary, command, point, n)
+				})
+			}
+		}
+	}
+}
+
+func killWithVersions(t *testing.T, binary, command string, point faultpoint.Point, n int) {
+	dir, s, b := t.TempDir(), startService(t, sandbox.Options{}), startBucket(t, "photos")
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(b.keepVersions())
+	for _, v := range []string{"a.jpg 1", "a.jpg 22", "a.jpg 333", "a.jpg 4444", "dir/b.txt old", "dir/b.txt new!", "c.txt c", "d.jpg x", "d.jpg y", "d.jpg z"} {
+		key, content, _ := strings.Cut(v, " ")
+		must(b.put(key, content))
+	}
+	variables := append(append(s.variables(), b.variables()...), "AWS_ACCESS_KEY_ID=anybody", "AWS_SECRET_ACCESS_KEY=anything")
+	arguments := []string{command, "s3://photos", "--versions", "3", "--provenance", "always", "--json", "-j", "2"}
+	p := assetferry(t, dir, variables, arguments...)
+	p.Path = binary
+	p.Env = append(p.Env, fmt.Sprintf("%s=%s:%d", faultpoint.Variable, point, n))
+	if code := p.run(t); code != -1 || !strings.Contains(p.stderr.String(), fmt.Sprintln(faultpoint.KilledMessage, point)) {
+		t.Fatalf("it did not die, exit code %d\n%s%s", code, p.stdout.String(), p.stderr.String())
+	}
+	s.rest(t)
+	assetferry(t, dir, variables, arguments...).must(t, exit.CodeDone)
+	got, err := s.revisions()
+	must(err)
+	want := []string{"Documents/c.txt: c", "Documents/dir/b.txt: old new!", "Images/a.jpg: 22 333 4444", "Images/d.jpg: x y z"}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("revisions (-want +got):\n%s", diff)
+	}
+	assetferry(t, dir, variables, "state", "check").must(t, exit.CodeDone)
+	assetferry(t, dir, variables, "verify", "--content").must(t, exit.CodeDone)
+	if last := lastEvent(t, assetferry(t, dir, variables, arguments...).must(t, exit.CodeDone)); last.Actions["unchanged"] != 4 || len(last.Actions) != 1 {
+		t.Errorf("the next run did %v", last.Actions)
+	}
+}
