@@ -65,7 +65,7 @@ func (v *olderVersions) find(ctx context.Context, source sources.Historian, i st
 		}
 		h.Older++
 		h.OlderBytes += o.Size
-		if known != nil && isVersion(o, *known, traits) {
+		if known != nil && isKnown(o, *known, traits) {
 			wanted = false // the asset has it
 		}
 		same := traits.ContentTags && o.VersionTag != "" && o.VersionTag == next.VersionTag && o.Size == next.Size
@@ -111,9 +111,11 @@ func movesAsset(i state.Item) bool {
 	return i.Action == state.Replace && (i.PreviousKey != "" && i.PreviousKey != i.Key || restores(i))
 }
 
-// isVersion reports whether an older version is a known one.
-func isVersion(o, known sources.Object, traits sources.Traits) bool {
-	return o.Key == known.Key && sameFingerprint(o, known, traits.Precision)
+// isKnown reports whether an older version is one that the asset has, or is older than that: the
+// service would otherwise have revisions out of order.
+func isKnown(o, known sources.Object, traits sources.Traits) bool {
+	older := !o.Time.IsZero() && !known.Time.IsZero() && known.Time.Sub(o.Time) >= max(traits.Precision, 1)
+	return older || sameFingerprint(o, known, traits.Precision)
 }
 
 // historyInterrupted reports whether an asset has an older version of its object, because a run that

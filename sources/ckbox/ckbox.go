@@ -32,6 +32,8 @@ type Service interface {
 	List(ctx context.Context, o assets.ListOptions) iter.Seq2[assets.Asset, error]
 	Asset(ctx context.Context, id string) (assets.Asset, error)
 	Download(ctx context.Context, url string, offset int64) (io.ReadCloser, int64, error)
+	Revisions(ctx context.Context, id string) ([]assets.Revision, error)
+	DownloadRevision(ctx context.Context, a assets.Asset, revisionID string, offset int64) (io.ReadCloser, int64, error)
 }
 
 // A Source is a workspace.

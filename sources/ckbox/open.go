@@ -27,6 +27,9 @@ func (s *Source) open(ctx context.Context, o sources.Object, offset int64) (*Rea
 	if err := o.CheckOffset(offset); err != nil {
 		return nil, err
 	}
+	if o.Version != "" {
+		return s.openVersion(ctx, o, offset)
+	}
 	a, err := s.listed(ctx, o)
 	if err != nil {
 		return nil, err
