@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"assetferry/internal/filelock"
+	"assetferry/state/actionlog"
 	"assetferry/state/disk"
 	"assetferry/state/ownership"
 	"assetferry/state/pagesums"
@@ -151,6 +152,11 @@ func (s *Store) Check(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	problems = append(problems, orphans...)
+	logged, err := actionlog.Problems(ctx, s.r.DB)
+	if err != nil {
+		return nil, wrap("check action log", err)
+	}
+	problems = append(problems, logged...)
 	for _, l := range invariants {
 		keys, err := query(ctx, s.r, "check", func(rows *sql.Rows) (key string, err error) {
 			return key, rows.Scan(&key)

@@ -3,6 +3,7 @@ package state
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"assetferry/state/actionlog"
 	"assetferry/state/disk"
 	"assetferry/state/ownership"
 	"assetferry/state/pagesums"
@@ -206,10 +208,17 @@ func TestReadWhileOwned(t *testing.T) {
 func (j *journey) writes() map[string]func(*Store) error {
 	ctx, run, pair := j.Context(), j.run.Num, j.pair.ID
 	return map[string]func(*Store) error{
-		"Pair":             func(s *Store) error { _, err := s.Pair(ctx, "x", "y", "z"); return err },
-		"Begin":            func(s *Store) error { _, err := s.Begin(ctx, j.pair, "plan", json.RawMessage("{}")); return err },
-		"Relist":           func(s *Store) error { return s.Relist(ctx, run) },
-		"OutdateOthers":    func(s *Store) error { return s.OutdateOthers(ctx, j.pair) },
+		"Pair":          func(s *Store) error { _, err := s.Pair(ctx, "x", "y", "z"); return err },
+		"Begin":         func(s *Store) error { _, err := s.Begin(ctx, j.pair, "plan", json.RawMessage("{}")); return err },
+		"Relist":        func(s *Store) error { return s.Relist(ctx, run) },
+		"OutdateOthers": func(s *Store) error { return s.OutdateOthers(ctx, j.run, nil) },
+		"LogAction": func(s *Store) error {
+			return s.Write(ctx, "log", func(ctx context.Context, tx *sql.Tx) error {
+				return s.LogAction(ctx, tx, actionlog.Entry{Kind: actionlog.Verified})
+			})
+		},
+		"Note":             func(s *Store) error { _, err := s.Note(ctx, actionlog.Entry{Kind: actionlog.Verified}); return err },
+		"StartUndo":        func(s *Store) error { return s.StartUndo(ctx, j.run) },
 		"Supersede":        func(s *Store) error { return s.Supersede(ctx, run) },
 		"SetRunState":      func(s *Store) error { return s.SetRunState(ctx, run, Scanning, Planning) },
 		"FinishPlan":       func(s *Store) error { return s.FinishPlan(ctx, run, "", nil) },

@@ -11,6 +11,7 @@ import (
 	"assetferry/state/pagesums"
 
 	"assetferry/internal/filelock"
+	"assetferry/state/actionlog"
 	"assetferry/state/disk"
 	"assetferry/state/ownership"
 )
@@ -100,11 +101,14 @@ func (s *Store) own(ctx context.Context, stateID, host string, takeover bool) er
 		return err
 	}
 	defer tx.Rollback() // has no effect after a commit
-	if err := ownership.Enter(ctx, tx, stateID, s.epoch, host, s.now()); err != nil {
+	if s.log, err = ownership.Enter(ctx, tx, stateID, s.epoch, host, s.now()); err != nil {
 		return err
 	}
 	if takeover {
 		if err := distrust(ctx, tx); err != nil {
+			return err
+		}
+		if err := s.LogAction(ctx, tx, actionlog.Entry{Kind: actionlog.OwnershipTaken}); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"time"
+
+	"assetferry/state/actionlog"
 )
 
 // Pruned counts pruned, or prunable, rows.
@@ -67,7 +69,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (p Pruned, err erro
 		return p, err
 	}
 	for _, ofPlans := range []bool{true, false} { // superseded plans first: they refer to other runs
-		runs, err := query(ctx, s.r, "count prunable rows", scanPrunable, `SELECT r.num, r.pair FROM runs r
+		runs, err := query(ctx, s.r, "count prunable rows", scanPrunable, `SELECT r.num, r.pair, r.id FROM runs r
 			WHERE`+tooOld+` AND`+notPruned+` AND (`+emptyPlans+`) = ?2 ORDER BY r.num`, before.UnixMilli(), ofPlans)
 		if err != nil {
 			return p, err
@@ -88,9 +90,14 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (p Pruned, err erro
 }
 
 // A prunable is a run that may be pruned.
-type prunable struct{ num, pair int64 }
+type prunable struct {
+	num, pair int64
+	id        string
+}
 
-func scanPrunable(rows *sql.Rows) (p prunable, err error) { return p, rows.Scan(&p.num, &p.pair) }
+func scanPrunable(rows *sql.Rows) (p prunable, err error) {
+	return p, rows.Scan(&p.num, &p.pair, &p.id)
+}
 
 func (s *Store) pruneVerifications(ctx context.Context, before time.Time) (n int64, err error) {
 	err = s.Write(ctx, "prune verifications", func(ctx context.Context, tx *sql.Tx) error {
@@ -115,7 +122,12 @@ const prunedAtOnce = 2000
 // number of its items.
 func (s *Store) pruneRun(ctx context.Context, run prunable, isPlan bool) (items int64, err error) {
 	err = s.Write(ctx, "prune run", func(ctx context.Context, tx *sql.Tx) error {
-		return One(ctx, tx, `UPDATE runs SET pruned_at = coalesce(pruned_at, ?) WHERE num = ? AND state IN ('finished', 'superseded')`, s.now().UnixMilli(), run.num)
+		var pruned actionlog.Entry
+		if !isPlan {
+			pruned = actionlog.Entry{Kind: actionlog.RunPruned, Run: run.id}
+		}
+		return changesOne(s.logged(ctx, tx, pruned, `UPDATE runs SET pruned_at = coalesce(pruned_at, ?) WHERE num = ? AND state IN ('finished', 'superseded')`,
+			s.now().UnixMilli(), run.num))
 	})
 	if err != nil {
 		return 0, err

@@ -198,7 +198,7 @@ func TestOutdateOthers(t *testing.T) {
 		by   Pair
 		want bool
 	}{{j.pair, false}, {elsewhere, false}, {other, true}} {
-		must(t, j.OutdateOthers(t.Context(), tc.by))
+		must(t, j.OutdateOthers(t.Context(), Run{Pair: tc.by}, nil))
 		if got := j.reload().Stale; got != tc.want {
 			t.Errorf("after %s sent to %s: stale %v, want %v", tc.by.Source, tc.by.Destination, got, tc.want)
 		}

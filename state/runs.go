@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assetferry/sources"
+	"assetferry/state/actionlog"
 	"assetferry/state/ownership"
 )
 
@@ -169,10 +170,15 @@ func (s *Store) Relist(ctx context.Context, run int64) error {
 
 // OutdateOthers records that a pair is about to write to its destination. Unfinished runs of other
 // pairs there were planned before, and must be listed again before they continue: it may be the
-// same library.
-func (s *Store) OutdateOthers(ctx context.Context, pair Pair) error {
+// same library. The action log then says that the run starts or resumes, with the objects that it has
+// left by their actions. A run without any is not in the log.
+func (s *Store) OutdateOthers(ctx context.Context, run Run, left map[Action]int64) error {
+	pair, starts := run.Pair, actionlog.Entry{}
+	if len(left) > 0 {
+		starts = actionlog.Entry{Kind: actionlog.RunStarted, Run: run.ID, Details: actionlog.Details{"plan_sha256": run.PlanHash, "objects": left}}
+	}
 	return s.Write(ctx, "mark other runs as stale", func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE runs SET stale = 1 WHERE state = 'applying' AND pair <> ?
+		_, err := s.logged(ctx, tx, starts, `UPDATE runs SET stale = 1 WHERE state = 'applying' AND pair <> ?
 			AND pair IN (SELECT id FROM pairs WHERE destination = ?)`, pair.ID, pair.Destination)
 		return err
 	})
@@ -184,8 +190,20 @@ func (s *Store) OutdateOthers(ctx context.Context, pair Pair) error {
 // planned again. It fails with ErrConflict while an item is unconfirmed.
 func (s *Store) Supersede(ctx context.Context, run int64) error {
 	return s.Write(ctx, "supersede run", func(ctx context.Context, tx *sql.Tx) error {
-		return supersede(ctx, tx, run, s.now())
+		if err := supersede(ctx, tx, run, s.now()); err != nil {
+			return err
+		}
+		return s.logRun(ctx, tx, actionlog.RunAbandoned, run, nil)
 	})
+}
+
+// logRun adds an entry about a run to the action log.
+func (s *Store) logRun(ctx context.Context, tx *sql.Tx, kind actionlog.Kind, run int64, details actionlog.Details) error {
+	e := actionlog.Entry{Kind: kind, Details: details}
+	if err := tx.QueryRowContext(ctx, `SELECT id FROM runs WHERE num = ?`, run).Scan(&e.Run); err != nil {
+		return err
+	}
+	return s.LogAction(ctx, tx, e)
 }
 
 func supersede(ctx context.Context, tx *sql.Tx, run int64, now time.Time) error {
@@ -231,6 +249,18 @@ func dropUndone(ctx context.Context, tx *sql.Tx, run int64) error {
 func (s *Store) SetRunState(ctx context.Context, run int64, from, to RunState) error {
 	return s.Write(ctx, "set run state", func(ctx context.Context, tx *sql.Tx) error {
 		return One(ctx, tx, `UPDATE runs SET state = ? WHERE num = ? AND state = ?`, to, run, from)
+	})
+}
+
+// StartUndo moves an undo from its plan to its changes.
+func (s *Store) StartUndo(ctx context.Context, undo Run) error {
+	return s.Write(ctx, "start undo", func(ctx context.Context, tx *sql.Tx) error {
+		var undone string
+		if err := tx.QueryRowContext(ctx, `SELECT id FROM runs WHERE num = ?`, undo.Undoes).Scan(&undone); err != nil {
+			return err
+		}
+		starts := actionlog.Entry{Kind: actionlog.UndoStarted, Run: undo.ID, Details: actionlog.Details{"undoes": undone, "plan_sha256": undo.PlanHash}}
+		return changesOne(s.logged(ctx, tx, starts, `UPDATE runs SET state = ? WHERE num = ? AND state = ?`, Applying, undo.Num, Planned))
 	})
 }
 
@@ -408,8 +438,16 @@ func (s *Store) Approve(ctx context.Context, run int64, by Approver) (noted bool
 			return err
 		}
 		n, err := result.RowsAffected()
-		noted = n == 1
-		return err
+		if noted = n == 1; err != nil || !noted {
+			return err
+		}
+		details := actionlog.Details{"approver": by.Name}
+		if by.Key != "" {
+			details["key"] = by.Key
+		} else {
+			details["stated_by"] = by.StatedBy
+		}
+		return s.logRun(ctx, tx, actionlog.PlanApproved, run, details)
 	})
 	return noted, err
 }

@@ -2,7 +2,8 @@
 -- numbered migrations. Times are UTC milliseconds, but those of objects are nanoseconds.
 
 -- The state database itself, and the process that owns it. epoch is empty if no process does.
--- Every write names the epoch and adds one to seq.
+-- Every write names the epoch and adds one to seq. log_entries and log_head are the end of the action
+-- log: see action_log.
 CREATE TABLE owner (
   id      INTEGER PRIMARY KEY CHECK (id = 1),
   state_id TEXT NOT NULL,
@@ -10,8 +11,35 @@ CREATE TABLE owner (
   epoch   TEXT NOT NULL,
   pid     INTEGER NOT NULL,
   host    TEXT NOT NULL,
-  since   INTEGER NOT NULL
+  since   INTEGER NOT NULL,
+  log_entries INTEGER NOT NULL DEFAULT 0,
+  log_head TEXT NOT NULL DEFAULT ''
 ) STRICT;
+
+-- The action log: each entry as JSON, which contains the checksum of the previous one; see package
+-- actionlog. Entries are never changed or deleted, and contain no keys of objects.
+CREATE TABLE action_log (
+  num      INTEGER PRIMARY KEY,
+  entry    TEXT NOT NULL CHECK (json_type(entry) = 'object'),
+  checksum TEXT NOT NULL CHECK (length(checksum) = 64)
+) STRICT;
+
+CREATE TRIGGER action_log_follows BEFORE INSERT ON action_log
+  WHEN NEW.num IS NOT (SELECT log_entries + 1 FROM owner) BEGIN
+    SELECT RAISE(ABORT, 'an entry of the action log does not follow the last one');
+  END;
+
+CREATE TRIGGER action_log_adds AFTER INSERT ON action_log BEGIN
+  UPDATE owner SET log_entries = NEW.num, log_head = NEW.checksum;
+END;
+
+CREATE TRIGGER action_log_stays BEFORE UPDATE ON action_log BEGIN
+  SELECT RAISE(ABORT, 'entries of the action log cannot be changed');
+END;
+
+CREATE TRIGGER action_log_keeps BEFORE DELETE ON action_log BEGIN
+  SELECT RAISE(ABORT, 'entries of the action log cannot be deleted');
+END;
 
 -- A source and its destination. sandbox: whether the destination is a sandbox; NULL: unknown. objects and bytes sum up the receipts, so that none has to be read for that.
 -- drift_cursor: how far the last scheduled run compared the receipts with the destination.

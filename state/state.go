@@ -68,6 +68,7 @@ import (
 	"assetferry/internal/counts"
 	"assetferry/internal/filelock"
 	"assetferry/internal/mount"
+	"assetferry/state/actionlog"
 	"assetferry/state/disk"
 	"assetferry/state/ownership"
 	"assetferry/state/pagesums"
@@ -95,6 +96,7 @@ type Store struct {
 	now   func() time.Time
 
 	id     string          // of the state database
+	log    actionlog.Head  // as of the current write
 	former time.Time       // see FormerAlive
 	mark   *ownership.Mark // in the lock file; nil if opened for reading
 	owns   bool

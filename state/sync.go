@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assetferry/sources"
+	"assetferry/state/actionlog"
 )
 
 // A Candidate may be one end of a move: a new object, or a deleted one with a receipt.
@@ -132,7 +133,10 @@ func notePendingMetadata(ctx context.Context, tx *sql.Tx, run Run) error {
 // compared receipts with the destination.
 func (s *Store) NoteSync(ctx context.Context, run int64, stopped string, driftCursor sources.Key) error {
 	return s.Write(ctx, "save plan of sync", func(ctx context.Context, tx *sql.Tx) error {
-		return One(ctx, tx, `UPDATE runs SET stopped = ?, drift_cursor = ? WHERE num = ?`, stopped, driftCursor, run)
+		if err := One(ctx, tx, `UPDATE runs SET stopped = ?, drift_cursor = ? WHERE num = ?`, stopped, driftCursor, run); err != nil || stopped == "" {
+			return err
+		}
+		return s.logRun(ctx, tx, actionlog.SafetyCheck, run, nil) // without the reason, which may name an object
 	})
 }
 

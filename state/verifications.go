@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"assetferry/sources"
+	"assetferry/state/actionlog"
 )
 
 // A Verification is the result of one call of verify.
 type Verification struct {
 	ID          int64 // only read
 	Pair        int64
+	Source      string    // of the pair, for the action log; only written
 	At          time.Time // only read
 	Level       string    // listing, sample or checksum
 	Receipts    int64     // compared with the listing
@@ -50,7 +52,9 @@ func (s *Store) SaveVerification(ctx context.Context, v Verification, found []Di
 			return err
 		}
 		v.At = s.now()
-		res, err := tx.ExecContext(ctx, `INSERT INTO verifications (pair, at, level, receipts, contents, differences)
+		res, err := s.logged(ctx, tx, actionlog.Entry{Kind: actionlog.Verified, Details: actionlog.Details{
+			"source": v.Source, "level": v.Level, "assets": v.Receipts, "contents": v.Contents, "differences": v.Differences,
+		}}, `INSERT INTO verifications (pair, at, level, receipts, contents, differences)
 			VALUES (?, ?, ?, ?, ?, ?)`, v.Pair, v.At.UnixMilli(), v.Level, v.Receipts, v.Contents, v.Differences)
 		if err != nil {
 			return err

@@ -5,9 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
+	"assetferry/state/actionlog"
 	"assetferry/state/disk"
 	"assetferry/state/ownership"
 )
@@ -35,10 +37,11 @@ func (s *Store) commit(ctx context.Context, op string, f func(ctx context.Contex
 		return wrap(op, err)
 	}
 	defer tx.Rollback() // has no effect after a commit
-	seq, err := ownership.Count(ctx, tx, s.epoch)
+	seq, log, err := ownership.Count(ctx, tx, s.epoch)
 	if err != nil {
 		return wrap(op, err)
 	}
+	s.log = log
 	if err := f(ctx, tx); err != nil {
 		return wrap(op, err)
 	}
@@ -48,6 +51,70 @@ func (s *Store) commit(ctx context.Context, op string, f func(ctx context.Contex
 	s.mark.Written(s.id, seq, s.now())
 	s.checkpointIfLarge(ctx, c)
 	return nil
+}
+
+// LogAction adds an entry to the action log, in the transaction of a Write. The caller sets its kind, its
+// run and its details. An entry never contains the key of an object.
+func (s *Store) LogAction(ctx context.Context, tx *sql.Tx, e actionlog.Entry) error {
+	_, err := s.logged(ctx, tx, e, `SELECT 1`)
+	return err
+}
+
+// Note adds an entry to the action log in a transaction of its own, and returns the new end of the
+// log.
+func (s *Store) Note(ctx context.Context, e actionlog.Entry) (head actionlog.Head, err error) {
+	err = s.Write(ctx, "add to action log", func(ctx context.Context, tx *sql.Tx) error {
+		err := s.LogAction(ctx, tx, e)
+		head = s.log
+		return err
+	})
+	return head, err
+}
+
+// logged carries out a statement and adds an entry to the action log, unless it has no kind. Both
+// are one call of SQLite: the log costs a run no statement. The statement has no numbered
+// placeholders.
+func (s *Store) logged(ctx context.Context, tx *sql.Tx, e actionlog.Entry, stmt string, args ...any) (sql.Result, error) {
+	if e.Kind == "" {
+		return tx.ExecContext(ctx, stmt, args...)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	e.StateID, e.Time, e.Account, e.Host, e.Actor = s.id, s.now(), ownership.OSAccount(), host, actionlog.ActorOf(ctx)
+	record, head, err := s.log.Append(e)
+	if err != nil {
+		return nil, fmt.Errorf("add to action log: %w", err)
+	}
+	// The statement comes last, because its result is the result of the call.
+	result, err := tx.ExecContext(ctx, actionlog.Insert(len(args))+`; `+stmt, append(args, record.Values(head)...)...)
+	if err == nil {
+		s.log = head
+	}
+	return result, err
+}
+
+// ReadLog calls a function for each line of the action log after a number of entries, and returns
+// the end of the log.
+func (s *Store) ReadLog(ctx context.Context, after int64, each func(line string) error) (head actionlog.Head, err error) {
+	const op = "read action log"
+	err = s.hook.around(op, func() error {
+		return wrap(op, interrupted(ctx, op, actionlog.Read(ctx, s.r.DB, after, func(num int64, r actionlog.Record) error {
+			head = actionlog.Head{Entries: num, Checksum: r.Checksum}
+			return each(r.Line)
+		})))
+	})
+	return head, err
+}
+
+// LogHead returns the end of the action log.
+func (s *Store) LogHead(ctx context.Context) (head actionlog.Head, err error) {
+	err = s.r.row(ctx, "read end of action log", `SELECT log_entries, log_head FROM owner`).Scan(&head.Entries, &head.Checksum)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil // it had no owner
+	}
+	return head, err
 }
 
 // Now returns the current time of the store.

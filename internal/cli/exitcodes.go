@@ -102,6 +102,7 @@ var codes = map[string]string{
 	"permissions plan":              "0 1 2 3 7 12 130",
 	"permissions apply":             "0 1 2 3 4 6 7 12 130",
 	"state check":                   "0 1 2 4 10 130",
+	"state log":                     "0 1 2 4 10 130",
 }
 
 // ownMeanings explains codes that mean something more definite for a command.
@@ -135,6 +136,7 @@ var ownMeanings = map[string]map[int]string{
 	"ai conversations rm":  {exit.CodeNoSuch: "no such conversation"},
 	"enrich documents":     {exit.CodeItems: "finished, but some pages failed"},
 	"state check":          {exit.CodeDifference: "the state database is damaged"},
+	"state log":            {exit.CodeDifference: "the action log was changed"},
 }
 
 // exitCodesOf lists the exit codes that a command can return.

@@ -68,6 +68,7 @@ func codeLists(t *testing.T) []codeList {
 		{"reason of selection", constants(t, "internal/enrich", "Reason"), 10},
 		{"reason of permission", constants(t, "internal/permissions", "Reason"), 4},
 		{"state of proposal", constants(t, "state/enrichment", "State"), 11},
+		{"kind of log_entry", constants(t, "state/actionlog", "Kind"), 10},
 		{"class of enrichment", constants(t, "internal/retry", "Class"), 4},
 	}
 }

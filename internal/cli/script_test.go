@@ -248,8 +248,13 @@ func fieldsOf(kind string) []string {
 		"category":     {"id", "name", "extensions", "assets", "private"},
 		"folder":       {"id", "name", "path", "category_id", "assets"},
 		"quality":      {"format", "quality"},
+<<<<<<< HEAD
 		"group":        {"name", "state"},
 		"permission":   {"group", "category", "permissions", "state"},
+=======
+		"log_entry":    {"number", "recorded_at", "kind", "account", "host", "tool_version", "command", "previous_sha256", "sha256"},
+		"log_head":     {"entries", "sha256"},
+>>>>>>> ac705f25 (state: log actions, with a checksum of the previous entry in each)
 		"summary":      {"run", "command", "source", "destination", "actions", "states", "bytes", "seconds", "exit"},
 	}[kind]
 }

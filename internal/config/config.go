@@ -9,6 +9,7 @@ package config
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -57,6 +58,7 @@ type Settings struct {
 
 	Jobs         map[string]Job // by name
 	defaultJob   string         // see DefaultJob
+	checksum     string         // see FileChecksum
 	Job          string         // the one that was chosen; empty if none was
 	JobIsDefault bool           // it was not chosen by name
 	Source       string         // the source of the job
@@ -295,9 +297,12 @@ func (s *Settings) loadFile(flag []string, rows []row) error {
 	case err != nil:
 		return fmt.Errorf("configuration: %w", err)
 	}
-	s.File = path
+	s.File, s.checksum = path, fmt.Sprintf("%x", sha256.Sum256(data))
 	return s.parse(path, data, rows)
 }
+
+// FileChecksum returns the checksum of the file that was read, in hexadecimal; empty if none was.
+func (s *Settings) FileChecksum() string { return s.checksum }
 
 // Keys returns all settings in the order of the template. The result is shared: callers must not
 // change it.

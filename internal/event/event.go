@@ -451,3 +451,26 @@ type PlanEstimate struct {
 	Low      *Seconds `json:"seconds_low,omitempty"`
 	High     *Seconds `json:"seconds_high,omitempty"`
 }
+
+// A LogEntry is a "log_entry" event: an entry of the action log.
+type LogEntry struct {
+	Number       int64          `json:"number"`
+	Recorded     string         `json:"recorded_at"`
+	Kind         string         `json:"kind"`
+	Run          string         `json:"run,omitempty"`
+	Account      string         `json:"account"`
+	Host         string         `json:"host"`
+	ToolVersion  string         `json:"tool_version"`
+	Command      string         `json:"command"`
+	ConfigSHA256 string         `json:"config_sha256,omitempty"`
+	Overrides    []string       `json:"overrides,omitempty"`
+	Details      map[string]any `json:"details,omitempty"`
+	Previous     string         `json:"previous_sha256"`
+	SHA256       string         `json:"sha256"`
+}
+
+// A LogHead is a "log_head" event: the end of the action log.
+type LogHead struct {
+	Entries int64  `json:"entries"`
+	SHA256  string `json:"sha256"`
+}

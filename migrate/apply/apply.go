@@ -238,11 +238,13 @@ func (a *Applier) begin(ctx context.Context) (left map[state.Action]bool, err er
 		return nil, err
 	}
 	left = map[state.Action]bool{}
+	objects := map[state.Action]int64{}
 	items, bytes := int64(0), int64(0)
 	for _, t := range tallies {
 		switch t.State {
 		case state.ItemPlanned, state.ItemSending, state.ItemSent, state.ItemUnconfirmed, state.ItemRetryScheduled:
 			left[t.Action] = true
+			objects[t.Action] += t.Objects
 			items += t.Objects
 			if t.Action != state.Move && t.Action != state.Trash && t.Reason != string(migrate.ReasonIdenticalObject) {
 				bytes += t.Bytes
@@ -257,7 +259,7 @@ func (a *Applier) begin(ctx context.Context) (left map[state.Action]bool, err er
 		bytes += more
 	}
 	a.Watch.Phase(migrate.PhaseApply, items, bytes)
-	if err := a.State.OutdateOthers(ctx, a.run.Pair); err != nil {
+	if err := a.State.OutdateOthers(ctx, a.run, objects); err != nil {
 		return nil, err
 	}
 	switch a.run.State {

@@ -90,7 +90,7 @@ func (u *Undoer) begin(ctx context.Context, undo state.Run) error {
 		}
 	}
 	u.Watch.Phase(phase, left, -1)
-	return u.State.SetRunState(ctx, undo.Num, state.Planned, state.Applying)
+	return u.State.StartUndo(ctx, undo)
 }
 
 // Resolve checks the assets that a former process was changing, so that no item of the undo is in

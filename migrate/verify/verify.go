@@ -59,7 +59,7 @@ func New(d migrate.Deps, level string, sample int) *Verifier {
 // Verify checks every asset with a receipt, reports the differences to the observer, and stores the
 // result. A difference is no error; contents whose URLs were refused are a [RefusedURLError].
 func (v *Verifier) Verify(ctx context.Context, pair state.Pair) (state.Verification, error) {
-	result := state.Verification{Pair: pair.ID, Level: v.Level}
+	result := state.Verification{Pair: pair.ID, Source: pair.Source, Level: v.Level}
 	scope := state.PairScope(pair.ID)
 	if err := v.State.DropInventory(ctx, scope); err != nil {
 		return result, err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"assetferry/state"
+	"assetferry/state/actionlog"
 )
 
 // A Run is one run of a command that sends requests to the AI content service, or writes
@@ -38,9 +39,13 @@ func (s *Store) BeginRun(ctx context.Context, r Run) (_ Run, err error) {
 		return r, err
 	}
 	err = s.state.Write(ctx, "begin run", func(ctx context.Context, tx *sql.Tx) error {
-		return tx.QueryRowContext(ctx, `INSERT INTO enrichment_runs (`+begunColumns.Names()+`, undoes)
+		err := tx.QueryRowContext(ctx, `INSERT INTO enrichment_runs (`+begunColumns.Names()+`, undoes)
 			VALUES (`+begunColumns.Marks()+`, (SELECT num FROM enrichment_runs WHERE id = ?)) RETURNING num`,
 			append(begunColumns.Values(nil, &row), r.Undoes)...).Scan(&r.Num)
+		if err != nil {
+			return err
+		}
+		return s.state.LogAction(ctx, tx, actionlog.Entry{Kind: actionlog.EnrichmentStarted, Run: r.ID})
 	})
 	return r, err
 }

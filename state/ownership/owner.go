@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"assetferry/internal/shell"
+	"assetferry/state/actionlog"
 )
 
 // Errors that callers branch on.
@@ -86,21 +87,23 @@ func (h StoredOwner) Wrong(left Trace, m *Mark) string {
 }
 
 // Enter writes that this process is the owner from now on, by an epoch that names it in every write.
-func Enter(ctx context.Context, tx *sql.Tx, stateID, epoch, host string, now time.Time) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO owner (id, state_id, seq, epoch, pid, host, since) VALUES (1, ?, 0, ?, ?, ?, ?)
-		ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, pid = excluded.pid, host = excluded.host, since = excluded.since`,
-		stateID, epoch, os.Getpid(), host, now.UnixMilli())
-	return err
+// It returns the end of the action log.
+func Enter(ctx context.Context, tx *sql.Tx, stateID, epoch, host string, now time.Time) (log actionlog.Head, err error) {
+	err = tx.QueryRowContext(ctx, `INSERT INTO owner (id, state_id, seq, epoch, pid, host, since) VALUES (1, ?, 0, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, pid = excluded.pid, host = excluded.host, since = excluded.since
+		RETURNING log_entries, log_head`, stateID, epoch, os.Getpid(), host, now.UnixMilli()).Scan(&log.Entries, &log.Checksum)
+	return log, err
 }
 
-// Count counts a write of the owner and returns its number; ErrNotOwner if another process owns the
-// state database.
-func Count(ctx context.Context, tx *sql.Tx, epoch string) (seq int64, err error) {
-	err = tx.QueryRowContext(ctx, `UPDATE owner SET seq = seq + 1 WHERE epoch = ? RETURNING seq`, epoch).Scan(&seq)
+// Count counts a write of the owner. It returns the number of the write, and the end of the action
+// log; ErrNotOwner if another process owns the state database.
+func Count(ctx context.Context, tx *sql.Tx, epoch string) (seq int64, log actionlog.Head, err error) {
+	err = tx.QueryRowContext(ctx, `UPDATE owner SET seq = seq + 1 WHERE epoch = ? RETURNING seq, log_entries, log_head`, epoch).
+		Scan(&seq, &log.Entries, &log.Checksum)
 	if errors.Is(err, sql.ErrNoRows) {
-		return 0, ErrNotOwner
+		return 0, log, ErrNotOwner
 	}
-	return seq, err
+	return seq, log, err
 }
 
 // Leave records that no process owns the state database any more.

@@ -30,6 +30,7 @@ import (
 	"assetferry/internal/ui"
 	"assetferry/internal/watchloop"
 	"assetferry/sources/remote"
+	"assetferry/state/actionlog"
 )
 
 // An Environment is the input of a process from outside, which tests replace.
@@ -200,7 +201,7 @@ func (f *Factory) Do(w Work) func(*cobra.Command, []string) error {
 		if err := f.Configure(cmd); err != nil {
 			return err
 		}
-		return w(cmd.Context(), cmd, args)
+		return w(actionlog.WithActor(cmd.Context(), f.actor(args)), cmd, args)
 	}
 }
 

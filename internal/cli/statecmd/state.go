@@ -28,8 +28,9 @@ see assetferry help state.
 	c.AddCommand(
 		stateSub(f, "check", "Check the state database for damage",
 			`Check reads every page of the state database, and compares it with its checksum
-and with other pages. It changes nothing, and works while a run is in progress.
-It lists each damaged part on a line and ends with exit code 4.
+and with other pages. Check also verifies the action log. It changes nothing,
+and works while a run is in progress. It lists each damaged part on a line and
+ends with exit code 4.
 `, func(ctx context.Context, path string) error { return stateCheck(ctx, f, path) }),
 		stateSub(f, "backup", "Back up the state database to a file beside it",
 			`Backup copies the state database to a file with the same name and the suffix
@@ -40,6 +41,7 @@ run also does this when it finishes.
 			`Compact rewrites the state database to its smallest size. It needs free disk
 space for a second copy.
 `, func(ctx context.Context, path string) error { return stateCompact(ctx, f, path) }),
+		newLogCommand(f),
 		newPruneCommand(f),
 		stateSub(f, "takeover", "Take over a state database from another machine or a backup",
 			`Takeover makes this machine the owner of a state database. Use it if another

@@ -11,6 +11,7 @@ import (
 	"assetferry/internal/event"
 	"assetferry/internal/redirect"
 	"assetferry/internal/ui"
+	"assetferry/state/actionlog"
 )
 
 func checkURLs(ctx context.Context, f *command.Factory, cmd *cobra.Command, job urlsJob) error {
@@ -39,6 +40,11 @@ func checkURLs(ctx context.Context, f *command.Factory, cmd *cobra.Command, job 
 	f.Summary.Seconds = event.Seconds(time.Since(began))
 	f.Summary.Checks = &event.Checks{Checked: c.Public + c.Private, Differences: c.Different + c.Readable}
 	watch.ShowFound()
+	if _, err := store.Note(ctx, actionlog.Entry{Kind: actionlog.URLsChecked, Details: actionlog.Details{
+		"checked": c.Public + c.Private, "wrong": c.Different, "readable": c.Readable,
+	}}); err != nil {
+		return err
+	}
 	printCheck(f, c, t, time.Since(began))
 	if c.Different+c.Readable > 0 {
 		return exit.Said(exit.CodeDifference)

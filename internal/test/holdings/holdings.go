@@ -37,8 +37,8 @@ func Kinds() []Kind {
 			enrichments destination asset; folders destination id; old_urls comparable url; intents destination;
 			inventory asset url; items asset; namesakes asset; pairs destination url; receipts asset folder url images; versions asset; revisions asset; open_histories asset;
 			audited destination asset folder_id url image; audits destination`)},
-		{"approvers, the accounts that started runs, and the host and process ID of the last run", byTable(`
-			runs approved_by started_by approval_stated_by approval_key; owner pid host`)},
+		{"approvers, the accounts that started runs, the host and process ID of the last run, and the action log: accounts, hosts and command lines", byTable(`
+			action_log entry; runs approved_by started_by approval_stated_by approval_key; owner pid host`)},
 		{"error messages, which may quote names and responses of a service", byTable(`
 			attempts error; enrichment_changes error; enrichments error; failures error; items error; runs stopped; versions note`)},
 		{"", byTable(`
@@ -52,7 +52,11 @@ func Kinds() []Kind {
 			folders category; former run; former_keys pair; old_urls pair; intents category at;
 			inventory scope slot category extension size status mark;
 			items run size time version_tag obstacle action reason state category slot attempts intent_at retry_at checksum class base content_type;
+<<<<<<< HEAD
 			namesakes pair; orphans pair since runs; ours pair category; owner id state_id seq epoch since; pairs id sandbox scans objects bytes;
+=======
+			namesakes pair; orphans pair since runs; action_log num checksum; ours pair category; owner id state_id seq epoch since log_entries log_head; pairs id sandbox objects bytes;
+>>>>>>> ac705f25 (state: log actions, with a checksum of the previous entry in each)
 			receipts pair size time version_tag checksum extension category slot adopted metadata_pending run done_at modified base content_type content_run content_at;
 			runs num id pair command state scanned unchanged unchanged_bytes plan_hash stale started_at listed_at finished_at approved_at undoes tallied pruned_at;
 			sidecars pair size time version_tag pending; audited audit category private extension size width height modified language;
