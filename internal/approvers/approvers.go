@@ -60,20 +60,37 @@ func (l *List) Verify(message, armored []byte, now time.Time) (Signer, error) {
 	if signature.Namespace != Namespace {
 		return Signer{}, fmt.Errorf("%w: its namespace is %q, not %q", ErrNamespace, signature.Namespace, Namespace)
 	}
-	signer := Signer{Fingerprint: ssh.FingerprintSHA256(signature.PublicKey)}
-	var known []entry
-	for _, e := range l.entries {
-		if bytes.Equal(e.key.Marshal(), signature.PublicKey.Marshal()) {
-			known = append(known, e)
-		}
-	}
-	if len(known) == 0 {
-		return Signer{}, fmt.Errorf("%w: %s", ErrUnknownKey, signer.Fingerprint)
+	signer, known, err := l.find(signature.PublicKey)
+	if err != nil {
+		return Signer{}, err
 	}
 	if err := sshsig.Verify(bytes.NewReader(message), signature, known[0].key, signature.HashAlgorithm, Namespace); err != nil {
 		return Signer{}, fmt.Errorf("%w: %w", ErrSignature, err)
 	}
 	return signer.named(known, now)
+}
+
+// Holder returns the approver who has a key and may approve at the time now.
+func (l *List) Holder(key ssh.PublicKey, now time.Time) (Signer, error) {
+	signer, known, err := l.find(key)
+	if err != nil {
+		return Signer{}, err
+	}
+	return signer.named(known, now)
+}
+
+// find returns the lines of a key.
+func (l *List) find(key ssh.PublicKey) (s Signer, known []entry, err error) {
+	s.Fingerprint = ssh.FingerprintSHA256(key)
+	for _, e := range l.entries {
+		if bytes.Equal(e.key.Marshal(), key.Marshal()) {
+			known = append(known, e)
+		}
+	}
+	if len(known) == 0 {
+		return s, nil, fmt.Errorf("%w: %s", ErrUnknownKey, s.Fingerprint)
+	}
+	return s, known, nil
 }
 
 // named adds the names in the lines of the key. One line must allow the key to approve; its names come

@@ -139,8 +139,8 @@ To load it in each new shell on macOS:
 // commandGroups lists the commands in the order of the help.
 var commandGroups = []struct{ title, commands string }{
 	{"Getting started:", "demo init doctor sandbox"},
-	{"Migration:", "plan apply migrate sync adopt verify undo export"},
-	{"Results:", "status runs explain report urls rewrite assets permissions"},
+	{"Migration:", "plan rehearse apply migrate sync adopt verify undo export"},
+	{"Results:", "status runs explain report certificate urls rewrite assets permissions"},
 	{"AI descriptions:", "enrich ai"},
 	{"Maintenance:", "schedule state completion man help version"},
 }

@@ -14,6 +14,7 @@ import (
 	"assetferry/internal/cli/cmdline"
 	"assetferry/internal/cli/command"
 	"assetferry/internal/cli/enrichcmd"
+	"assetferry/internal/cli/evidencecmd"
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/cli/migratecmd"
 	"assetferry/internal/cli/permissionscmd"
@@ -78,6 +79,7 @@ func subcommands(f *command.Factory) []*cobra.Command {
 		statecmd.NewRunsCommand(f),
 		statecmd.NewExplainCommand(f),
 		statecmd.NewReportCommand(f),
+		evidencecmd.NewCommand(f),
 		assetcmd.NewCommand(f),
 		permissionscmd.NewCommand(f),
 		enrichcmd.NewCommand(f),

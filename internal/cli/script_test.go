@@ -248,13 +248,12 @@ func fieldsOf(kind string) []string {
 		"category":     {"id", "name", "extensions", "assets", "private"},
 		"folder":       {"id", "name", "path", "category_id", "assets"},
 		"quality":      {"format", "quality"},
-<<<<<<< HEAD
 		"group":        {"name", "state"},
 		"permission":   {"group", "category", "permissions", "state"},
-=======
 		"log_entry":    {"number", "recorded_at", "kind", "account", "host", "tool_version", "command", "previous_sha256", "sha256"},
 		"log_head":     {"entries", "sha256"},
->>>>>>> ac705f25 (state: log actions, with a checksum of the previous entry in each)
+		"certificate":  {"file", "created_at", "complete", "verdict", "source", "destination", "assets", "bytes", "merkle_root_sha256", "signer"},
+		"inclusion":    {"key", "asset_id", "url", "size", "sha256", "number", "assets", "path_sha256", "merkle_root_sha256"},
 		"summary":      {"run", "command", "source", "destination", "actions", "states", "bytes", "seconds", "exit"},
 	}[kind]
 }
@@ -285,7 +284,7 @@ func (c call) checkJSON() error {
 	switch {
 	case c.code == exit.CodeUsage && last["type"] == "error":
 		return nil // there was no run
-	case last["type"] == "mapping", c.command == "status", c.command == "runs", c.command == "report", c.command == "explain", c.command == "state", c.command == "assets", c.command == "ai":
+	case last["type"] == "mapping", c.command == "status", c.command == "runs", c.command == "report", c.command == "explain", c.command == "state", c.command == "certificate", c.command == "assets", c.command == "ai":
 		return nil // these commands have no run
 	case last["type"] != "summary" || last["exit"] != float64(c.code):
 		return fmt.Errorf("the last line is no summary with exit %d: %v", c.code, last)

@@ -136,6 +136,7 @@ func beforeTopic(name string) []string {
 		"wordpress": {`printf 'jobs:\n  site:\n    source: wordpress+%s\n    mapping: {rules: [{use: wordpress}]}\n' "$SITE" > assetferry.yaml`},
 		"rewrite": {"assetferry migrate ./photos --unsupported skip", "mkdir content",
 			`echo '<img src="https://old.example.com/files/2024/harbour/harbour-01.jpg">' | tee content/index.html > blog.sql`},
+		"evidence": {"rm photos/photos/2025/broken.jpg", "assetferry migrate ./photos --unsupported create"},
 		"schedule": {`printf 'unsupported: skip\njobs:\n  daily:\n    source: ./photos\n' > assetferry.yaml`},
 	}[name]
 }

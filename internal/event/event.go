@@ -474,3 +474,30 @@ type LogHead struct {
 	Entries int64  `json:"entries"`
 	SHA256  string `json:"sha256"`
 }
+
+// A Certificate is a "certificate" event: a certificate that was created or verified.
+type Certificate struct {
+	File        string `json:"file"`
+	CreatedAt   string `json:"created_at"`
+	Complete    bool   `json:"complete"`
+	Verdict     string `json:"verdict"`
+	Source      string `json:"source"`
+	Destination string `json:"destination"`
+	Assets      int64  `json:"assets"`
+	Bytes       int64  `json:"bytes"`
+	Root        string `json:"merkle_root_sha256"`
+	Signer      string `json:"signer"`
+}
+
+// An Inclusion is an "inclusion" event: the record of one asset in a certificate.
+type Inclusion struct {
+	Key     string   `json:"key"`
+	AssetID string   `json:"asset_id"`
+	URL     string   `json:"url"`
+	Size    int64    `json:"size"`
+	SHA256  string   `json:"sha256"`
+	Number  int64    `json:"number"`
+	Assets  int64    `json:"assets"`
+	Path    []string `json:"path_sha256"`
+	Root    string   `json:"merkle_root_sha256"`
+}

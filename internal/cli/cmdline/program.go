@@ -61,7 +61,7 @@ func GoRunSource() (source string, ok bool) {
 }
 
 // inSentence matches the name of this program at the start of a command in a sentence.
-var inSentence = pattern.Lazy(`(?m)(^|[\s("'])assetferry (adopt|ai|apply|assets|completion|demo|doctor|enrich|explain|export|help|init|man|migrate|permissions|plan|` +
+var inSentence = pattern.Lazy(`(?m)(^|[\s("'])assetferry (adopt|ai|apply|assets|certificate|completion|demo|doctor|enrich|explain|export|help|init|man|migrate|permissions|plan|` +
 	`rehearse|report|rewrite|runs|sandbox|schedule|state|status|sync|undo|urls|verify|version)\b`)
 
 // Callable replaces the name of this program in the commands of a hint by ProgramName. All notes

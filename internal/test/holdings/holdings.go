@@ -52,11 +52,7 @@ func Kinds() []Kind {
 			folders category; former run; former_keys pair; old_urls pair; intents category at;
 			inventory scope slot category extension size status mark;
 			items run size time version_tag obstacle action reason state category slot attempts intent_at retry_at checksum class base content_type;
-<<<<<<< HEAD
-			namesakes pair; orphans pair since runs; ours pair category; owner id state_id seq epoch since; pairs id sandbox scans objects bytes;
-=======
-			namesakes pair; orphans pair since runs; action_log num checksum; ours pair category; owner id state_id seq epoch since log_entries log_head; pairs id sandbox objects bytes;
->>>>>>> ac705f25 (state: log actions, with a checksum of the previous entry in each)
+			namesakes pair; orphans pair since runs; action_log num checksum; ours pair category; owner id state_id seq epoch since log_entries log_head; pairs id sandbox scans objects bytes;
 			receipts pair size time version_tag checksum extension category slot adopted metadata_pending run done_at modified base content_type content_run content_at;
 			runs num id pair command state scanned unchanged unchanged_bytes plan_hash stale started_at listed_at finished_at approved_at undoes tallied pruned_at;
 			sidecars pair size time version_tag pending; audited audit category private extension size width height modified language;

@@ -18,11 +18,13 @@ import (
 // import. A package that is not listed may import none of ours.
 var allowed = map[string][]string{
 	"cmd/assetferry":               {"internal/cli", "internal/counts"},
+	"internal/certificate":         {"state/actionlog"},
+	"internal/cli/evidencecmd":     {"migrate", "migrate/verify", "state", "state/actionlog", "internal/approvers", "internal/certificate", "internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/cli/outcome", "internal/clock", "internal/event", "internal/report", "internal/ui"},
 	"internal/rights":              {"state", "internal/mapping", "internal/metadata"},
 	"internal/permissions":         {"internal/assets", "internal/retry", "internal/tabular"},
 	"internal/cli/permissionscmd":  {"sources/ckbox", "internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/approval", "internal/assets", "internal/event", "internal/permissions", "internal/tabular", "internal/ui"},
 	"internal/scan":                {"internal/retry", "internal/shell"},
-	"internal/cli":                 {"state", "internal/cli/aicmd", "internal/cli/assetcmd", "internal/cli/cmdline", "internal/cli/command", "internal/cli/enrichcmd", "internal/cli/exit", "internal/cli/migratecmd", "internal/cli/sandboxcmd", "internal/cli/setupcmd", "internal/cli/statecmd", "internal/cli/urlcmd", "internal/config", "internal/flagname", "internal/manual", "internal/pattern", "internal/rclone", "internal/strictyaml", "internal/ui", "internal/wizard", "internal/cli/permissionscmd"},
+	"internal/cli":                 {"state", "internal/cli/aicmd", "internal/cli/assetcmd", "internal/cli/cmdline", "internal/cli/command", "internal/cli/enrichcmd", "internal/cli/exit", "internal/cli/migratecmd", "internal/cli/sandboxcmd", "internal/cli/setupcmd", "internal/cli/statecmd", "internal/cli/urlcmd", "internal/config", "internal/flagname", "internal/manual", "internal/pattern", "internal/rclone", "internal/strictyaml", "internal/ui", "internal/wizard", "internal/cli/permissionscmd", "internal/cli/evidencecmd"},
 	"internal/cli/aicmd":           {"internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/ai", "internal/anchor", "internal/clock", "internal/event", "internal/ui"},
 	"internal/cli/assetcmd":        {"internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/assets", "internal/event", "internal/export", "internal/ui"},
 	"internal/cli/cmdline":         {"internal/cli/exit", "internal/config", "internal/pattern", "internal/shell", "internal/ui"},
@@ -139,7 +141,9 @@ var only = []struct{ library, owner, why string }{
 	{"github.com/expr-lang/expr", "internal/mapping", "one place says what expressions may do"},
 	{"golang.org/x/net/html", "internal/enrich/altpages, internal/anchor, internal/sandbox/answer", "elsewhere HTML is searched for URLs, not understood"},
 	{"github.com/hiddeco/sshsig", "internal/approvers, internal/cli", "signatures of approvers are verified in one place; tests make some"},
-	{"github.com/spf13/cobra", "internal/cli, internal/cli/aicmd, internal/cli/assetcmd, internal/cli/cmdline, internal/cli/command, internal/cli/enrichcmd, internal/cli/migratecmd, internal/cli/outcome, internal/cli/permissionscmd, internal/cli/sandboxcmd, internal/cli/setupcmd, internal/cli/statecmd, internal/cli/urlcmd, internal/manual", "flags stay in the command"},
+	{"github.com/secure-systems-lab/go-securesystemslib/dsse", "internal/certificate", "one place signs certificates and verifies them"},
+	{"golang.org/x/mod/sumdb/tlog", "internal/certificate", "one place calculates the tree of a certificate"},
+	{"github.com/spf13/cobra", "internal/cli, internal/cli/aicmd, internal/cli/assetcmd, internal/cli/cmdline, internal/cli/command, internal/cli/enrichcmd, internal/cli/migratecmd, internal/cli/outcome, internal/cli/permissionscmd, internal/cli/evidencecmd, internal/cli/sandboxcmd, internal/cli/setupcmd, internal/cli/statecmd, internal/cli/urlcmd, internal/manual", "flags stay in the command"},
 }
 
 type listed struct {

@@ -1,0 +1,179 @@
+package evidencecmd
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"assetferry/internal/certificate"
+	"assetferry/internal/cli/cmdline"
+	"assetferry/internal/cli/command"
+	"assetferry/internal/cli/exit"
+	"assetferry/internal/event"
+	"assetferry/internal/ui"
+	"assetferry/state"
+	"assetferry/state/actionlog"
+)
+
+// maxKey is the maximum size of a key file.
+const maxKey = 64 << 10
+
+func newCreateCommand(f *command.Factory) *cobra.Command {
+	var key, output string
+	var incomplete bool
+	c := &cobra.Command{
+		Use:   "create",
+		Short: "Create a certificate of a migration",
+		Long: `Create seals the state of a migration in a signed file, and writes the upload
+records of all assets to a second file beside it, with the suffix .assets. Keep
+both files together. The list contains the keys and URLs of all assets.
+
+The key is an Ed25519 key of ssh-keygen or openssl. Create asks for its
+passphrase if it has one. Without --accept-incomplete, create refuses a
+migration that is incomplete or not verified. Create sends no request. For the
+steps before and after it, see assetferry help evidence.
+`,
+		Args: cobra.NoArgs,
+		RunE: f.Do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
+			if key == "" {
+				return exit.Usage(errors.New("--key is missing"), "name the file of an Ed25519 key; to create one:\n  ssh-keygen -t ed25519 -f FILE")
+			}
+			private, err := readKey(f, key)
+			if err != nil {
+				return err
+			}
+			return create(ctx, f, cmd, private, output, incomplete)
+		}),
+	}
+	c.Flags().StringVar(&key, "key", "", "private key `file` that signs")
+	c.Flags().StringVar(&output, "output", "certificate.json", "write the certificate to this `file`")
+	c.Flags().BoolVar(&incomplete, "accept-incomplete", false, "override: certify a migration that is incomplete or not verified")
+	c.Flags().String("source", "", "certify the migration of the source with this `name`")
+	return c
+}
+
+func readKey(f *command.Factory, name string) (ed25519.PrivateKey, error) {
+	text, err := readFile(name, maxKey)
+	if err != nil {
+		return nil, exit.Usage(fmt.Errorf("--key: %w", err), "")
+	}
+	key, err := certificate.ParseKey(text, nil)
+	if errors.Is(err, certificate.ErrPassphrase) {
+		var passphrase []byte
+		if passphrase, err = askPassphrase(f, name); err == nil {
+			key, err = certificate.ParseKey(text, passphrase)
+		}
+	}
+	if err != nil {
+		return nil, exit.Usage(fmt.Errorf("--key %s: %w", ui.Sanitize(name), err), "to create a key:\n  ssh-keygen -t ed25519 -f FILE")
+	}
+	return key, nil
+}
+
+// askPassphrase asks for a passphrase at the terminal. It is never in a flag or a variable.
+func askPassphrase(f *command.Factory, name string) ([]byte, error) {
+	in, ok := f.Stdin.(*os.File)
+	if !ok || !term.IsTerminal(int(in.Fd())) {
+		return nil, errors.New("the key needs its passphrase, and stdin is not a terminal")
+	}
+	fmt.Fprintf(f.Stderr, "Passphrase of %s: ", ui.Sanitize(name))
+	defer fmt.Fprintln(f.Stderr)
+	return term.ReadPassword(int(in.Fd()))
+}
+
+func create(ctx context.Context, f *command.Factory, cmd *cobra.Command, key ed25519.PrivateKey, output string, incomplete bool) error {
+	path, err := f.StatePath(ctx)
+	if err != nil {
+		return err
+	}
+	if err := command.MustExist(path); err != nil {
+		return err
+	}
+	store, err := f.OpenState(ctx, path)
+	if err != nil {
+		return err
+	}
+	run, err := f.SelectRun(ctx, cmd, store)
+	if err != nil {
+		return err
+	}
+	if err := command.ApartFrom(output, run.Pair.Source); err != nil {
+		return err
+	}
+	c, err := describe(ctx, f, store, run)
+	if err != nil {
+		return err
+	}
+	if !c.Verdict.Complete && !incomplete {
+		return exit.With(exit.CodeSafetyCheck, fmt.Errorf("the migration of %s cannot be certified as complete: %s. %s", ui.Sanitize(c.Source), c.Verdict.Title, c.Verdict.Message),
+			"verify all assets, or add --accept-incomplete for a certificate that says so:\n  "+f.Again("verify", nil))
+	}
+	return seal(ctx, f, store, run, c, key, output)
+}
+
+// seal writes the list first. The action log names the certificate before the certificate exists,
+// so that no certificate is missing in the log.
+func seal(ctx context.Context, f *command.Factory, store *state.Store, run state.Run, c certificate.Certificate, key ed25519.PrivateKey, output string) error {
+	began := time.Now()
+	err := command.WriteNew(output+listSuffix, true, func(w io.Writer) (err error) {
+		c.Assets, err = writeList(ctx, store, run.Pair.ID, w)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	c.Log, err = store.Note(ctx, actionlog.Entry{Kind: actionlog.CertificateCreated, Run: run.ID, Details: actionlog.Details{
+		"assets": c.Assets.Objects, "merkle_root_sha256": c.Assets.Root, "complete": c.Verdict.Complete,
+	}})
+	if err != nil {
+		return err
+	}
+	file, err := certificate.Sign(ctx, c, key)
+	if err != nil {
+		return err
+	}
+	if err := command.WriteNew(output, true, func(w io.Writer) error { _, err := w.Write(file); return err }); err != nil {
+		return err
+	}
+	if c, err = certificate.Open(ctx, file); err != nil {
+		return err
+	}
+	f.Out.Event("certificate", eventOf(output, c))
+	f.Out.Printf("Certified %s in %s: %s. %s", summary(c.Assets), ui.Duration(time.Since(began)), c.Verdict.Title, c.Verdict.Message)
+	f.Out.Printf("Wrote %s and %s, signed with %s", ui.Sanitize(output), ui.Sanitize(output+listSuffix), c.Signer.Fingerprint)
+	f.Out.Next("Verify the certificate anywhere:", cmdline.Line("certificate check", nil, output))
+	if !c.Verdict.Complete {
+		return exit.Said(exit.CodeItems)
+	}
+	return nil
+}
+
+// eventOf returns the event of a certificate.
+func eventOf(file string, c certificate.Certificate) event.Certificate {
+	return event.Certificate{
+		File: file, CreatedAt: ui.UTC(c.CreatedAt), Complete: c.Verdict.Complete, Verdict: c.Verdict.Kind, Source: c.Source, Destination: c.Destination,
+		Assets: c.Assets.Objects, Bytes: c.Assets.Bytes, Root: c.Assets.Root, Signer: c.Signer.Fingerprint,
+	}
+}
+
+// writeList writes the upload records of a source and a destination.
+func writeList(ctx context.Context, store *state.Store, pair int64, w io.Writer) (certificate.Assets, error) {
+	list := certificate.NewListWriter(w)
+	for r, err := range store.Receipts(ctx, pair, "") {
+		if err != nil {
+			return certificate.Assets{}, err
+		}
+		record := recordOf(r)
+		if err := list.Add(&record); err != nil {
+			return certificate.Assets{}, err
+		}
+	}
+	return list.Close()
+}
