@@ -51,10 +51,10 @@ var writers = map[string][]string{
 var readers = strings.Fields(`
 	adopt ai-action ai-ask ai-contexts-add ai-contexts-change ai-contexts-create ai-contexts-delete ai-contexts-ls
 	ai-contexts-show ai-conversations-rm ai-models ai-review ai-usage assets-categories assets-folders assets-get
-	assets-image assets-ls assets-recent assets-search demo enrich-accept enrich-audit enrich-decorative enrich-describe
+	assets-image assets-ls assets-recent assets-search certificate-check certificate-create certificate-prove demo enrich-accept enrich-audit enrich-decorative enrich-describe
 	enrich-documents enrich-import enrich-proposals enrich-reject enrich-review enrich-translate explain
-	export init man permissions-plan plan report rewrite runs sandbox sandbox-status sandbox-stop schedule state-backup state-check
-	state-compact state-prune state-takeover status urls verify version`)
+	export init man permissions-plan plan rehearse report rewrite runs sandbox sandbox-status sandbox-stop schedule state-backup state-check
+	state-compact state-log state-prune state-takeover status urls verify version`)
 
 // The test verifies that writers and readers list every command, so that no new command is added
 // without a decision about approvals. It verifies that each writer is refused before its first

@@ -93,8 +93,12 @@ func (f *Factory) loggedLine(words []string) string {
 	return line
 }
 
-// withoutCredentials removes the user and the query from a URL.
+// withoutCredentials removes the user and the query from a URL, and the options of a remote of
+// rclone.
 func withoutCredentials(word string) string {
+	if strings.HasPrefix(word, "rclone:") && strings.Contains(word, "=") {
+		return "rclone:" + hidden
+	}
 	if !strings.Contains(word, "://") {
 		return word
 	}

@@ -36,14 +36,17 @@ records of all assets to a second file beside it, with the suffix .assets. Keep
 both files together. The list contains the keys and URLs of all assets.
 
 The key is an Ed25519 key of ssh-keygen or openssl. Create asks for its
-passphrase if it has one. Without --accept-incomplete, create refuses a
-migration that is incomplete or not verified. Create sends no request. For the
-steps before and after it, see assetferry help evidence.
+passphrase if it has one. Create replaces no certificate and sends no request.
+Without --accept-incomplete, it refuses a migration that is incomplete or not
+verified. For the steps before and after it, see assetferry help evidence.
 `,
 		Args: cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
 			if key == "" {
 				return exit.Usage(errors.New("--key is missing"), "name the file of an Ed25519 key; to create one:\n  ssh-keygen -t ed25519 -f FILE")
+			}
+			if _, err := os.Lstat(output); err == nil {
+				return exit.With(exit.CodeError, fmt.Errorf("%s exists, and a certificate is never replaced", ui.Sanitize(output)), "name another file with --output")
 			}
 			private, err := readKey(f, key)
 			if err != nil {
@@ -129,8 +132,12 @@ func seal(ctx context.Context, f *command.Factory, store *state.Store, run state
 	if err != nil {
 		return err
 	}
+	signer, err := certificate.SignerOf(key.Public().(ed25519.PublicKey))
+	if err != nil {
+		return err
+	}
 	c.Log, err = store.Note(ctx, actionlog.Entry{Kind: actionlog.CertificateCreated, Run: run.ID, Details: actionlog.Details{
-		"assets": c.Assets.Objects, "merkle_root_sha256": c.Assets.Root, "complete": c.Verdict.Complete,
+		"assets": c.Assets.Objects, "merkle_root_sha256": c.Assets.Root, "complete": c.Verdict.Complete, "signer": signer.Fingerprint,
 	}})
 	if err != nil {
 		return err
