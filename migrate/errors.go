@@ -18,14 +18,21 @@ const listsNothing = "the source is empty"
 
 // An EmptySourceError means that a source lists no objects, although some were uploaded before: it
 // is probably not mounted.
-type EmptySourceError struct{ Known int64 }
+type EmptySourceError struct {
+	Known int64
+	Wave  string // only the objects of this wave are missing; empty: all
+}
 
 func (e *EmptySourceError) Error() string {
 	verb := "were"
 	if e.Known == 1 {
 		verb = "was"
 	}
-	return fmt.Sprintf("%s, but %s of its objects %s uploaded before", listsNothing, Grouped(e.Known), verb)
+	where := listsNothing
+	if e.Wave != "" {
+		where += " in wave " + e.Wave
+	}
+	return fmt.Sprintf("%s, but %s of its objects %s uploaded before", where, Grouped(e.Known), verb)
 }
 
 // A stateError concerns no item: a run without its state database must stop.

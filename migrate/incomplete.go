@@ -41,19 +41,19 @@ const lookBack = 200
 // CountIncomplete counts the objects of a pair that failed in the last run of the whole source, or
 // in one since, and that no run has uploaded since. A run of a few objects must not hide the
 // others.
-func CountIncomplete(ctx context.Context, j History, pair int64) (int64, error) {
+func CountIncomplete(ctx context.Context, j History, pair state.Pair) (int64, error) {
 	from, retried, err := LastWhole(ctx, j, pair)
 	if err != nil {
 		return 0, err
 	}
-	return j.CountIncomplete(ctx, pair, from, retried)
+	return j.CountIncomplete(ctx, pair.ID, from, retried)
 }
 
-// LastWhole returns the number of the last run of a pair that covered the whole source, or of the
+// LastWhole returns the number of the last run of a pair that covered its whole wave, or of the
 // first run that covered anything. retried is the last run since that tried all failures again, or
 // the same number: older runs can only have items that need a decision.
-func LastWhole(ctx context.Context, j History, pair int64) (from, retried int64, err error) {
-	runs, err := j.RunsOf(ctx, pair, lookBack)
+func LastWhole(ctx context.Context, j History, pair state.Pair) (from, retried int64, err error) {
+	runs, err := j.RunsOf(ctx, pair.ID, lookBack)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -62,7 +62,7 @@ func LastWhole(ctx context.Context, j History, pair int64) (from, retried int64,
 		if r.State == state.Finished {
 			undone[r.Undoes] = true
 		}
-		if r.Command == "plan" || r.Open() && r.State != state.Applying || r.Undoes != 0 || undone[r.Num] || !r.Scanned || r.Stopped != "" && r.State != state.Finished {
+		if r.Command == "plan" || r.Open() && r.State != state.Applying || r.Undoes != 0 || undone[r.Num] || !r.Pair.Meets(pair) || !r.Scanned || r.Stopped != "" && r.State != state.Finished {
 			continue
 		}
 		from = r.Num
@@ -73,7 +73,7 @@ func LastWhole(ctx context.Context, j History, pair int64) (from, retried int64,
 		if rules.Retries() && r.State == state.Finished {
 			retried = max(retried, r.Num)
 		}
-		if !rules.IsNarrow() {
+		if !rules.IsNarrow() && (r.Pair.Wave == "" || r.Pair.Wave == pair.Wave) {
 			break
 		}
 	}

@@ -61,7 +61,7 @@ func TestCountIncomplete(t *testing.T) {
 		"of what failed":       {[]state.Run{begun, run(6, "sync", someFailed), run(5, "sync", failed), run(3, "migrate", all)}, 3, 5},
 	} {
 		p := &past{runs: tc.runs}
-		if n, err := CountIncomplete(t.Context(), p, 1); err != nil || n != 7 || p.from != tc.want || p.retried != max(tc.want, tc.retried) {
+		if n, err := CountIncomplete(t.Context(), p, state.Pair{ID: 1}); err != nil || n != 7 || p.from != tc.want || p.retried != max(tc.want, tc.retried) {
 			t.Errorf("%s: %d from runs %d and %d (%v), want from %d and %d", name, n, p.from, p.retried, err, tc.want, max(tc.want, tc.retried))
 		}
 	}

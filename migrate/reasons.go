@@ -106,6 +106,8 @@ var (
 		remedy: "rename the file if it is not a system file"})
 	ReasonExcluded = define(definition{code: "excluded", text: "excluded by {include} or {exclude}", ownRule: true,
 		remedy: "change {include} or {exclude}"})
+	ReasonOtherWave = define(definition{code: "other_wave", text: "deleted at the source, in another wave ({wave})",
+		remedy: "nothing to do: the runs of that wave include the object"})
 	ReasonNotFailedBefore = define(definition{code: "not_failed_before", text: "did not fail before ({only})",
 		remedy: "run sync without {only}"})
 	ReasonNotInList = define(definition{code: "not_in_list", text: "not in the list ({files_from})",

@@ -22,7 +22,7 @@ func (d Deps) IsRemapped(ctx context.Context, run state.Run, rules Rules) (bool,
 		if r.Undoes != 0 {
 			undone[r.Undoes] = true
 		}
-		if r.Num == run.Num || r.Undoes != 0 {
+		if r.Num == run.Num || r.Undoes != 0 || !r.Pair.Meets(run.Pair) {
 			continue
 		}
 		was, err := ReadRules(r)

@@ -72,6 +72,8 @@ type Rules struct {
 	// application password: ByPassword or Public.
 	Access string `json:"access,omitempty"`
 
+	Wave *Wave `json:"wave,omitempty"` // only its objects; nil: the whole source
+
 	Sync *SyncRules `json:"sync,omitempty"` // nil: only new objects are uploaded
 }
 
@@ -109,7 +111,7 @@ func (r Rules) FollowsDeletions() bool {
 // shaping returns the rules that select objects and places.
 func (r Rules) shaping() Rules {
 	return Rules{Include: r.Include, Exclude: r.Exclude, Symlinks: r.Symlinks, CategoryBy: r.CategoryBy, Category: r.Category,
-		Unsupported: r.Unsupported, FallbackCategory: r.FallbackCategory, OnCollision: r.OnCollision, Duplicates: r.Duplicates, Mapping: r.Mapping, Places: r.Places}
+		Unsupported: r.Unsupported, FallbackCategory: r.FallbackCategory, OnCollision: r.OnCollision, Duplicates: r.Duplicates, Mapping: r.Mapping, Places: r.Places, Wave: r.Wave}
 }
 
 // Overwrites reports whether the source overwrites edits at the destination.
@@ -201,6 +203,8 @@ func fieldDifferences(was, is reflect.Value) (out []string) {
 		now, _ := is.Field(i).Interface().(*SyncRules)
 		switch {
 		case string(x) == string(y):
+		case name == "wave":
+			out = append(out, waveChange(was.Field(i).Interface(), is.Field(i).Interface())...)
 		case name == "mapping":
 			out = append(out, flagname.InText("the metadata rules differ (mapping, {precedence}, {ignore_metadata}, {gps}, {on_limit})"))
 		case name == "access":
@@ -214,6 +218,16 @@ func fieldDifferences(was, is reflect.Value) (out []string) {
 		}
 	}
 	return out
+}
+
+// waveChange compares two waves, whose freezes may differ.
+func waveChange(was, is any) []string {
+	old, _ := was.(*Wave)
+	now, _ := is.(*Wave)
+	if reflect.DeepEqual(old.unfrozen(), now.unfrozen()) {
+		return nil
+	}
+	return []string{fmt.Sprintf(flagname.InText("{wave} was %s; it is %s"), old.Text(), now.Text())}
 }
 
 func accessChange(now string) string {

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Stable returns the rules without the list of failed objects and the day, which differ from run to
-// run.
+// Stable returns the rules without the parts that differ from run to run: the list of failed objects,
+// the day, and the freeze of the wave.
 func (r Rules) Stable() Rules {
-	r.Day = ""
+	r.Wave, r.Day = r.Wave.unfrozen(), ""
 	if r.Sync != nil {
 		sync := *r.Sync
 		sync.Failed, r.Sync = nil, &sync
@@ -36,6 +36,10 @@ func fieldLines(rules reflect.Value) (lines []string) {
 	for i := range rules.NumField() {
 		field := rules.Field(i)
 		if field.IsZero() {
+			continue
+		}
+		if wave, ok := field.Interface().(*Wave); ok {
+			lines = append(lines, "wave: "+wave.Text())
 			continue
 		}
 		if sync, ok := field.Interface().(*SyncRules); ok {

@@ -9,11 +9,11 @@ import (
 	"assetferry/sources"
 )
 
-// FinishedBefore lists the finished runs of a pair before one of its runs, without undos, the
+// FinishedBefore lists the finished runs of the pair and wave of a run before it, without undos, the
 // newest first.
 func (s *Store) FinishedBefore(ctx context.Context, run Run, limit int) ([]Run, error) {
 	return query(ctx, s.r, "list runs", scanRun, `SELECT `+runColumns+` WHERE r.pair = ? AND r.num < ? AND r.state = 'finished'
-		AND r.undoes IS NULL ORDER BY r.num DESC LIMIT ?`, run.Pair.ID, run.Num, limit)
+		AND r.wave = ? AND r.undoes IS NULL ORDER BY r.num DESC LIMIT ?`, run.Pair.ID, run.Num, run.Pair.Wave, limit)
 }
 
 // FirstOf lists the first items of a tally of a run, in key order.

@@ -51,7 +51,7 @@ func TestHook(t *testing.T) {
 			t.Errorf("page, done %v: got %d rows and %v, want a fault", when, rows, err)
 		}
 		fail("find drift cursor", when)
-		if _, err := s.DriftCursor(t.Context(), run.Pair.ID); !errors.Is(err, errHook) {
+		if _, err := s.DriftCursor(t.Context(), run.Pair); !errors.Is(err, errHook) {
 			t.Errorf("row alone, done %v: got %v, want a fault", when, err)
 		}
 		fail("set run state", when)

@@ -262,6 +262,14 @@ func (s *Store) Decided(ctx context.Context, run int64, items []Item) error {
 	})
 }
 
+// DropItems deletes the items of a run with a reason. The run is being planned.
+func (s *Store) DropItems(ctx context.Context, run int64, reason string) error {
+	return s.Write(ctx, "delete items", func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND reason = ? AND `+onDecidedMove.condition(), run, reason)
+		return err
+	})
+}
+
 // dropPrevious deletes the item under the previous key of a moved object.
 func dropPrevious(ctx context.Context, tx *sql.Tx, run int64, i Item) error {
 	if i.Joins() || i.PreviousKey == "" || i.PreviousKey == i.Key {

@@ -194,7 +194,7 @@ func TestReadWhileOwned(t *testing.T) {
 	if items := collect(t, r.Items(t.Context(), j.run.Num)); len(items) != 2 {
 		t.Errorf("a reader sees %d items, want those just written", len(items))
 	}
-	if unfinished, err := r.Unfinished(t.Context(), j.pair.ID); err != nil || unfinished.ID != j.run.ID {
+	if unfinished, err := r.Unfinished(t.Context(), j.pair); err != nil || unfinished.ID != j.run.ID {
 		t.Errorf("got %+v (%v)", unfinished, err)
 	}
 	for name, write := range j.writes() {

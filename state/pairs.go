@@ -14,7 +14,12 @@ type Pair struct {
 	URL         string  // the last URL of the destination, for information only
 	Purpose     Purpose // see SavePurpose; only read
 	Scans       bool    // see SaveScans; only read
+	Wave        string  // the part of the source that a run covers; empty: all of it. A pair has runs of several waves
 }
+
+// Meets reports whether runs of two waves of a pair may have the same objects: waves have none in
+// common, but a run without a wave has all.
+func (p Pair) Meets(other Pair) bool { return p.Wave == other.Wave || p.Wave == "" || other.Wave == "" }
 
 // Pair finds or creates the pair and stores the URL of its destination.
 func (s *Store) Pair(ctx context.Context, source, destination, url string) (Pair, error) {

@@ -169,7 +169,7 @@ func (c *calendar) memory() map[string]string {
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		c.Fatal(err)
 	}
-	last, err := c.LastFinished(ctx, c.pair.ID, "sync")
+	last, err := c.LastFinished(ctx, c.pair, "sync")
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		c.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func TestLifeOfARun(t *testing.T) {
 	if r := j.reload(); r.State != Finished || r.Open() || r.FinishedAt.IsZero() {
 		t.Errorf("finished: %+v", r)
 	}
-	if _, err := j.Unfinished(ctx, j.pair.ID); !errors.Is(err, ErrNotFound) {
+	if _, err := j.Unfinished(ctx, j.pair); !errors.Is(err, ErrNotFound) {
 		t.Errorf("a finished run is unfinished: %v", err)
 	}
 	if runs, err := j.RunsOf(ctx, j.pair.ID, 5); err != nil || len(runs) != 1 || !runs[0].StartedAt.Equal(j.run.StartedAt) {
@@ -136,7 +136,7 @@ func TestBeginEndsPlans(t *testing.T) {
 	if r, err := j.Run(t.Context(), elsewhere.ID); err != nil || r.State != Scanning {
 		t.Errorf("the plan of another pair is %s (%v)", r.State, err)
 	}
-	if _, err := j.Unfinished(t.Context(), j.pair.ID); !errors.Is(err, ErrNotFound) {
+	if _, err := j.Unfinished(t.Context(), j.pair); !errors.Is(err, ErrNotFound) {
 		t.Errorf("a plan alone is nothing to continue: %v", err)
 	}
 	if second.ID == j.run.ID {
@@ -149,7 +149,7 @@ func TestBeginLeavesAppliedRunsAlone(t *testing.T) {
 	j.apply("a", "b")
 	_, err := j.Begin(t.Context(), j.pair, "plan", json.RawMessage("{}"))
 	must(t, err)
-	if r, err := j.Unfinished(t.Context(), j.pair.ID); err != nil || r.ID != j.run.ID || r.State != Applying {
+	if r, err := j.Unfinished(t.Context(), j.pair); err != nil || r.ID != j.run.ID || r.State != Applying {
 		t.Errorf("got %+v (%v)", r, err)
 	}
 }
@@ -245,7 +245,7 @@ func TestSupersedeForgetsWhatNeverBegan(t *testing.T) {
 			if got := keysOf(collect(t, j.Items(t.Context(), run.Num))); len(got) > 0 {
 				t.Errorf("kept %q", got)
 			}
-			if last, err := j.LastApplied(t.Context(), j.pair.ID); err != nil || last.Num == run.Num {
+			if last, err := j.LastApplied(t.Context(), j.pair); err != nil || last.Num == run.Num {
 				t.Errorf("it counts as a run that was applied (%v)", err)
 			}
 		})

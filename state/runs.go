@@ -71,9 +71,9 @@ func (s *Store) newRun(pair Pair, command string, rules json.RawMessage) Run {
 	}
 }
 
-// insertRun stores a new run and supersedes earlier plans of its pair.
+// insertRun stores a new run and supersedes earlier plans of its pair and wave.
 func insertRun(ctx context.Context, tx *sql.Tx, r *Run) error {
-	if err := supersedePlans(ctx, tx, r.Pair.ID, r.StartedAt); err != nil {
+	if err := supersedePlans(ctx, tx, r.Pair, r.StartedAt); err != nil {
 		return err
 	}
 	res, err := tx.ExecContext(ctx, `INSERT INTO runs (`+begunColumns.Names()+`) VALUES (`+begunColumns.Marks()+`)`, begunColumns.Values(nil, &runRow{Run: *r})...)
@@ -91,10 +91,10 @@ func NewRunID(now time.Time) string {
 }
 
 // supersedePlans ends the runs of a pair that have not begun to apply. Planning them again is safe,
-// because nothing was uploaded.
-func supersedePlans(ctx context.Context, tx *sql.Tx, pair int64, now time.Time) error {
+// because nothing was uploaded. Plans of other waves stay.
+func supersedePlans(ctx context.Context, tx *sql.Tx, pair Pair, now time.Time) error {
 	rows, err := tx.QueryContext(ctx, `UPDATE runs SET state = 'superseded', finished_at = ?
-		WHERE pair = ? AND state IN ('scanning', 'planning', 'planned') RETURNING num`, now.UnixMilli(), pair)
+		WHERE pair = ? AND `+ofWave("?3")+` AND state IN ('scanning', 'planning', 'planned') RETURNING num`, now.UnixMilli(), pair.ID, pair.Wave)
 	if err != nil {
 		return err
 	}
@@ -169,17 +169,17 @@ func (s *Store) Relist(ctx context.Context, run int64) error {
 }
 
 // OutdateOthers records that a pair is about to write to its destination. Unfinished runs of other
-// pairs there were planned before, and must be listed again before they continue: it may be the
-// same library. The action log then says that the run starts or resumes, with the objects that it has
-// left by their actions. A run without any is not in the log.
+// pairs and waves there were planned before, and must be listed again before they continue: it may
+// be the same library. The action log then says that the run starts or resumes, with the objects
+// that it has left by their actions. A run without any is not in the log.
 func (s *Store) OutdateOthers(ctx context.Context, run Run, left map[Action]int64) error {
 	pair, starts := run.Pair, actionlog.Entry{}
 	if len(left) > 0 {
 		starts = actionlog.Entry{Kind: actionlog.RunStarted, Run: run.ID, Details: actionlog.Details{"plan_sha256": run.PlanHash, "objects": left}}
 	}
 	return s.Write(ctx, "mark other runs as stale", func(ctx context.Context, tx *sql.Tx) error {
-		_, err := s.logged(ctx, tx, starts, `UPDATE runs SET stale = 1 WHERE state = 'applying' AND pair <> ?
-			AND pair IN (SELECT id FROM pairs WHERE destination = ?)`, pair.ID, pair.Destination)
+		_, err := s.logged(ctx, tx, starts, `UPDATE runs SET stale = 1 WHERE state = 'applying' AND (pair <> ? OR wave <> ?)
+			AND pair IN (SELECT id FROM pairs WHERE destination = ?)`, pair.ID, pair.Wave, pair.Destination)
 		return err
 	})
 }
@@ -321,6 +321,7 @@ var runTable = Columns[runRow]{
 	{Name: "destination", Read: "p.destination", Into: func(r *runRow) any { return &r.Pair.Destination }},
 	{Name: "url", Read: "p.url", Into: func(r *runRow) any { return &r.Pair.URL }},
 	{Name: "sandbox", Read: purposeColumn, Into: func(r *runRow) any { return &r.Pair.Purpose }},
+	{Name: "wave", Read: "r.wave", Value: func(r *runRow) any { return r.Pair.Wave }, Into: func(r *runRow) any { return &r.Pair.Wave }},
 	{Name: "command", Read: "r.command", Value: func(r *runRow) any { return r.Command }, Into: func(r *runRow) any { return &r.Command }},
 	{Name: "state", Read: "r.state", Value: func(r *runRow) any { return string(r.State) }, Into: func(r *runRow) any { return &r.State }},
 	{Name: "rules", Read: "r.rules", Value: func(r *runRow) any { return string(r.Rules) }, Into: func(r *runRow) any { return &r.rules }},
@@ -346,7 +347,7 @@ var runTable = Columns[runRow]{
 
 // The columns and statements of runs.
 var (
-	begunColumns = runTable.Only("id", "pair", "command", "state", "rules", "undoes", "started_at", "listed_at", "started_by")
+	begunColumns = runTable.Only("id", "pair", "wave", "command", "state", "rules", "undoes", "started_at", "listed_at", "started_by")
 	runColumns   = runTable.Reads() + ` FROM runs r JOIN pairs p ON p.id = r.pair`
 )
 
@@ -393,22 +394,32 @@ func (s *Store) RunsOf(ctx context.Context, pair int64, limit int) ([]Run, error
 		ORDER BY r.num DESC LIMIT ?`, pair, limit)
 }
 
-// LastApplied returns the newest run of a pair that was more than a plan, including superseded
-// ones; ErrNotFound if there is none.
-func (s *Store) LastApplied(ctx context.Context, pair int64) (Run, error) {
+// LastApplied returns the newest run of a pair and its wave that was more than a plan, including
+// superseded ones; ErrNotFound if there is none. Without a wave, it is that of any wave.
+func (s *Store) LastApplied(ctx context.Context, pair Pair) (Run, error) {
 	runs, err := query(ctx, s.r, "find run", scanRun, `SELECT `+runColumns+`
-		WHERE r.pair = ? AND (r.state IN ('applying', 'finished') OR r.state = 'superseded'
-		AND `+hasItems+`) ORDER BY r.num DESC LIMIT 1`, pair)
+		WHERE r.pair = ?1 AND `+ofWave("?2")+` AND (r.state IN ('applying', 'finished') OR r.state = 'superseded'
+		AND `+hasItems+`) ORDER BY r.num DESC LIMIT 1`, pair.ID, pair.Wave)
 	return First(runs, err, "run")
 }
 
 // Unfinished returns the newest run of the pair that is more than a plan and can be resumed;
-// ErrNotFound if there is none.
-func (s *Store) Unfinished(ctx context.Context, pair int64) (Run, error) {
+// ErrNotFound if there is none. A run of the whole source is unfinished for each wave, and a run of
+// a wave for the whole source.
+func (s *Store) Unfinished(ctx context.Context, pair Pair) (Run, error) {
 	runs, err := query(ctx, s.r, "find unfinished run", scanRun,
-		`SELECT `+runColumns+` WHERE r.pair = ? AND r.state NOT IN ('finished', 'superseded')
-		AND r.command <> 'plan' ORDER BY r.num DESC LIMIT 1`, pair)
+		`SELECT `+runColumns+` WHERE r.pair = ?1 AND (?2 = '' OR r.wave IN ('', ?2)) AND r.state NOT IN ('finished', 'superseded')
+		AND r.command <> 'plan' ORDER BY r.num DESC LIMIT 1`, pair.ID, pair.Wave)
 	return First(runs, err, "unfinished run")
+}
+
+// ofWave selects runs of the wave in a parameter, or all if it is empty.
+func ofWave(parameter string) string { return `(` + parameter + ` = '' OR wave = ` + parameter + `)` }
+
+// UnfinishedElsewhere lists the runs of a pair that are being applied for other waves.
+func (s *Store) UnfinishedElsewhere(ctx context.Context, pair Pair) ([]Run, error) {
+	return query(ctx, s.r, "find unfinished runs of other waves", scanRun,
+		`SELECT `+runColumns+` WHERE r.pair = ? AND r.wave <> ? AND r.state = 'applying' ORDER BY r.num`, pair.ID, pair.Wave)
 }
 
 func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

@@ -64,6 +64,7 @@ CREATE TABLE pairs (
 -- started_by: the account that started it. approved_by: who approved its plan, and
 -- approval_key the fingerprint of the key that signed this, or else approval_stated_by the
 -- account that stated the name.
+-- wave: the part of the source that the run covers; empty: all of it.
 CREATE TABLE runs (
   num         INTEGER PRIMARY KEY,
   id          TEXT NOT NULL UNIQUE,
@@ -91,6 +92,7 @@ CREATE TABLE runs (
   started_by  TEXT NOT NULL DEFAULT '',
   approval_stated_by TEXT NOT NULL DEFAULT '',
   approval_key TEXT NOT NULL DEFAULT '',
+  wave        TEXT NOT NULL DEFAULT '',
   CHECK ((state IN ('finished', 'superseded')) = (finished_at IS NOT NULL))
 ) STRICT;
 
@@ -413,12 +415,13 @@ CREATE TABLE aliases (
 CREATE INDEX aliases_owner ON aliases (pair, owner);
 
 -- Objects that have arrived and that finished runs no longer found at the source: since when,
--- and in how many runs in a row.
+-- and in how many runs in a row. wave: that of these runs.
 CREATE TABLE orphans (
   pair  INTEGER NOT NULL REFERENCES pairs (id),
   key   TEXT NOT NULL,
   since INTEGER NOT NULL,
   runs  INTEGER NOT NULL,
+  wave  TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (pair, key)
 ) STRICT, WITHOUT ROWID;
 

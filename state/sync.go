@@ -75,9 +75,15 @@ func (s *Store) AddDrift(ctx context.Context, run int64, items []Item) error {
 	})
 }
 
-// DriftCursor returns the key up to which the last run compared receipts with the destination.
-func (s *Store) DriftCursor(ctx context.Context, pair int64) (key sources.Key, err error) {
-	err = s.r.row(ctx, "find drift cursor", `SELECT drift_cursor FROM pairs WHERE id = ?`, pair).Scan(&key)
+// DriftCursor returns the key up to which the last run of a pair and wave compared receipts with the
+// destination.
+func (s *Store) DriftCursor(ctx context.Context, pair Pair) (key sources.Key, err error) {
+	if pair.Wave == "" {
+		err = s.r.row(ctx, "find drift cursor", `SELECT drift_cursor FROM pairs WHERE id = ?`, pair.ID).Scan(&key)
+		return key, err
+	}
+	err = s.r.row(ctx, "find drift cursor", `SELECT coalesce((SELECT drift_cursor FROM runs WHERE pair = ? AND wave = ?
+		AND command = 'sync' AND state = 'finished' ORDER BY num DESC LIMIT 1), '')`, pair.ID, pair.Wave).Scan(&key)
 	return key, err
 }
 
@@ -113,7 +119,7 @@ func (s *Store) FinishSync(ctx context.Context, run Run, e Ending) error {
 		if err := forgetFailures(ctx, tx, run, e); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE pairs SET drift_cursor = (SELECT drift_cursor FROM runs WHERE num = ?) WHERE id = ?`, run.Num, run.Pair.ID); err != nil {
+		if _, err := tx.ExecContext(ctx, `UPDATE pairs SET drift_cursor = (SELECT drift_cursor FROM runs WHERE num = ?) WHERE id = ? AND ? = ''`, run.Num, run.Pair.ID, run.Pair.Wave); err != nil {
 			return err
 		}
 		return finishRun(ctx, tx, run.Num, s.now())
@@ -140,22 +146,22 @@ func (s *Store) NoteSync(ctx context.Context, run int64, stopped string, driftCu
 	})
 }
 
-// LastFinished returns the newest finished run of a pair and a command; ErrNotFound if there is
-// none.
-func (s *Store) LastFinished(ctx context.Context, pair int64, command string) (Run, error) {
+// LastFinished returns the newest finished run of a pair, its wave, and a command; ErrNotFound if
+// there is none.
+func (s *Store) LastFinished(ctx context.Context, pair Pair, command string) (Run, error) {
 	runs, err := query(ctx, s.r, "find run", scanRun, `SELECT `+runColumns+`
-		WHERE r.pair = ? AND r.command = ? AND r.state = 'finished' ORDER BY r.num DESC LIMIT 1`, pair, command)
+		WHERE r.pair = ? AND r.wave = ? AND r.command = ? AND r.state = 'finished' ORDER BY r.num DESC LIMIT 1`, pair.ID, pair.Wave, command)
 	return First(runs, err, "run")
 }
 
 // forgetFailures deletes the failures of objects that a sync found unchanged, or did not find any
-// more.
+// more. A run of a wave keeps the failures of other waves.
 func forgetFailures(ctx context.Context, tx *sql.Tx, run Run, e Ending) error {
 	if e.Absent == "" && !e.Retried {
 		return nil
 	}
-	_, err := tx.ExecContext(ctx, `DELETE FROM failures WHERE pair = ?1 AND NOT EXISTS (SELECT 1 FROM items i
-		WHERE i.run = ?2 AND i.key = failures.key AND i.reason <> ?3 AND (?4 = '' OR i.obstacle <> ?4))`, run.Pair.ID, run.Num, e.Touched, e.Absent)
+	_, err := tx.ExecContext(ctx, `DELETE FROM failures WHERE pair = ?1 AND (?5 = '' OR last_run IN (SELECT num FROM runs WHERE pair = ?1 AND wave = ?5)) AND NOT EXISTS (SELECT 1 FROM items i
+		WHERE i.run = ?2 AND i.key = failures.key AND i.reason <> ?3 AND (?4 = '' OR i.obstacle <> ?4))`, run.Pair.ID, run.Num, e.Touched, e.Absent, run.Pair.Wave)
 	return err
 }
 
@@ -181,14 +187,17 @@ func scanOrphan(rows *sql.Rows) (o Orphan, err error) {
 }
 
 // noteOrphans updates the orphans of a pair with the missing objects of a run: its items with an
-// obstacle whose assets still exist.
+// obstacle whose assets still exist. A run of a wave keeps the orphans of other waves, unless it moved
+// them. An orphan that comes to another wave is missed for the first time there.
 func noteOrphans(ctx context.Context, tx *sql.Tx, run Run, absent string) error {
 	const missed = `SELECT i.key FROM items i JOIN receipts r ON r.pair = ?1 AND r.key = i.key WHERE i.run = ?2 AND i.obstacle = ?3`
-	if _, err := tx.ExecContext(ctx, `DELETE FROM orphans WHERE pair = ?1 AND key NOT IN (`+missed+`)`, run.Pair.ID, run.Num, absent); err != nil {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM orphans WHERE pair = ?1 AND key NOT IN (`+missed+`)
+		AND (`+ofWave("?4")+` OR NOT EXISTS (SELECT 1 FROM receipts r WHERE r.pair = ?1 AND r.key = orphans.key))`, run.Pair.ID, run.Num, absent, run.Pair.Wave); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, `INSERT INTO orphans (pair, key, since, runs) SELECT ?1, key, ?4, 1 FROM (`+missed+`) WHERE true
-		ON CONFLICT DO UPDATE SET runs = runs + 1`, run.Pair.ID, run.Num, absent, run.ListedAt.UnixMilli())
+	_, err := tx.ExecContext(ctx, `INSERT INTO orphans (pair, key, since, runs, wave) SELECT ?1, key, ?4, 1, ?5 FROM (`+missed+`) WHERE true
+		ON CONFLICT DO UPDATE SET runs = CASE wave WHEN ?5 THEN runs + 1 ELSE 1 END, since = CASE wave WHEN ?5 THEN since ELSE ?4 END, wave = ?5`,
+		run.Pair.ID, run.Num, absent, run.ListedAt.UnixMilli(), run.Pair.Wave)
 	return err
 }
 

@@ -77,6 +77,8 @@ type Settings struct {
 	Mapping     *mapping.Rules     // nil: there are none
 	Today       time.Time          // for mapping rules; see Configure of the Factory and mapping.Options
 	OldURLs     []*oldurl.Template // templates of old URLs
+	Waves       []Wave             // of the source
+	Wave        string             // the one that was chosen; empty if none was
 	Progress    string             // auto, bar, plain, none
 	Concurrency int
 
@@ -215,7 +217,15 @@ func Load(flags map[string][]string, env Env) (*Settings, error) {
 			return nil, &UsageError{Msg: fmt.Sprintf("--%s: %v", r.flag(), err)}
 		}
 	}
-	return s, s.applyPreset(rows)
+	return s, s.conclude(rows)
+}
+
+// conclude checks what depends on several settings, and applies the preset.
+func (s *Settings) conclude(rows []row) error {
+	if err := s.checkWave(); err != nil {
+		return err
+	}
+	return s.applyPreset(rows)
 }
 
 func newSettings(env Env) *Settings {

@@ -28,6 +28,7 @@ func (s *Settings) Effects() []Effect {
 		s.chosen("service_profile", s.ServiceProfile, n.ServiceProfile, ""),
 		s.mapping(),
 		s.oldURLs(),
+		s.waves(),
 		s.effect("notify", strings.Trim(fmt.Sprint(s.Notify), "[]")),
 	}
 	if s.Job == "" {

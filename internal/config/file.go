@@ -33,7 +33,7 @@ func (s *Settings) parse(path string, data []byte, rows []row) error {
 func (s *Settings) readFile(f file, rows []row) error {
 	destinations, jobs, rules := row{key: "destinations"}, row{key: "jobs"}, row{key: "mapping"}
 	usual := row{key: "default_job", set: text(&s.defaultJob)}
-	err := f.walk(f.Root, append(rows, destinations, jobs, usual, rules, row{key: oldURLsKey}), func(r row, value ast.Node) (err error) {
+	err := f.walk(f.Root, append(rows, destinations, jobs, usual, rules, row{key: oldURLsKey}, row{key: wavesKey}), func(r row, value ast.Node) (err error) {
 		switch r.key {
 		case usual.key:
 			s.place[usual.key] = place{f, value}
@@ -42,6 +42,10 @@ func (s *Settings) readFile(f file, rows []row) error {
 		case oldURLsKey:
 			s.origin[r.key] = FromFile
 			s.OldURLs, err = f.oldURLs(value)
+			return err
+		case wavesKey:
+			s.origin[r.key] = FromFile
+			s.Waves, err = f.waves(value)
 			return err
 		case rules.key:
 			s.origin[rules.key] = FromFile

@@ -19,6 +19,7 @@ type Job struct {
 	settings []given
 	mapping  *mapping.Rules     // nil: those around it
 	oldURLs  []*oldurl.Template // the same
+	waves    []Wave             // the same
 }
 
 // DefaultJob is the job of a command without a source and a job: default_job, or the only one. It
@@ -70,7 +71,7 @@ func (s *Settings) parseJobs(f file, node ast.Node) error {
 func parseJob(f file, node ast.Node) (j Job, err error) {
 	source := row{key: "source", set: text(&j.Source), path: true, url: true}
 	rules := row{key: "mapping"}
-	rows := append(new(Settings).table(), source, rules, row{key: oldURLsKey}) // check only, the result is discarded
+	rows := append(new(Settings).table(), source, rules, row{key: oldURLsKey}, row{key: wavesKey}) // check only, the result is discarded
 	err = f.walk(node, rows, func(r row, value ast.Node) (err error) {
 		if r.key == rules.key {
 			j.mapping, err = mapping.Parse(f.File, value)
@@ -78,6 +79,10 @@ func parseJob(f file, node ast.Node) (j Job, err error) {
 		}
 		if r.key == oldURLsKey {
 			j.oldURLs, err = f.oldURLs(value)
+			return err
+		}
+		if r.key == wavesKey {
+			j.waves, err = f.waves(value)
 			return err
 		}
 		values, err := f.apply(r, value)
@@ -121,6 +126,9 @@ func (s *Settings) choose(flag []string, rows []row) error {
 	}
 	if j.oldURLs != nil {
 		s.OldURLs, s.origin[oldURLsKey] = j.oldURLs, FromJob
+	}
+	if j.waves != nil {
+		s.Waves, s.origin[wavesKey] = j.waves, FromJob
 	}
 	for _, g := range j.settings {
 		at := slices.IndexFunc(rows, func(r row) bool { return r.key == g.key })

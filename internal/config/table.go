@@ -43,6 +43,7 @@ func (s *Settings) table() []row {
 		{key: "user", env: "ASSETFERRY_USER_ID", initial: "assetferry", set: text(&s.User)},
 		{key: "compensate_clock", set: yesNo(&s.CompensateClock), yesNo: true},
 		{key: "least_privilege", set: yesNo(&s.LeastPrivilege), yesNo: true},
+		{key: "wave", example: "press", set: text(&s.Wave)},
 		{key: "source_name", example: "library", set: text(&s.SourceName)},
 		{key: "endpoint", env: "ASSETFERRY_S3_ENDPOINT", example: "https://s3.example.com", set: serviceURL(&s.Endpoint)},
 		{key: "s3_anonymous", set: yesNo(&s.S3Anonymous), yesNo: true},

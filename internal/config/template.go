@@ -58,6 +58,10 @@ const templateOldURLs = `Old URLs of objects, for "assetferry urls" and "assetfe
 build a URL from the key, with image widths if there were several. "assetferry help
 redirects" lists the placeholders.`
 
+const templateWaves = `Waves: parts of a source that are migrated one after the other, each with its own
+plan, approval and report. --wave NAME chooses one. "assetferry help cutover" explains
+them.`
+
 const templateJobs = `Jobs by name. Each has a source, and settings that differ from those above. A relative
 path starts at the folder of this file. Without a source and --job NAME, "assetferry
 migrate", "sync", "plan", "doctor", "verify", "report" and "schedule" use default_job,
@@ -97,6 +101,8 @@ func (t Template) Encode() []byte {
 	d.blank()
 	t.encodeOldURLs(&d)
 	d.blank()
+	t.encodeWaves(&d)
+	d.blank()
 	t.encodeJobs(&d)
 	return []byte(d.String())
 }
@@ -118,6 +124,18 @@ func (t Template) encodeOldURLs(d *draft) {
 	d.line(false, "  ", "- https://cdn.example.com/${path}")
 	d.line(false, "  ", "- url: https://cdn.example.com/w_${width}/${path}")
 	d.line(false, "    ", "widths: [320, 640, 1280]")
+}
+
+// encodeWaves writes an example of waves.
+func (t Template) encodeWaves(d *draft) {
+	d.prose("", templateWaves)
+	d.line(false, "", "waves:")
+	d.line(false, "  ", "- name: press")
+	d.line(false, "    ", "folders: [press, events/press]")
+	d.line(false, "    ", "freeze: 2026-12-04T18:00:00+01:00")
+	d.line(false, "  ", "- name: shop")
+	d.line(false, "    ", "folders: [shop]")
+	d.line(false, "    ", "exclude: ["+quote("**/*.psd")+"]")
 }
 
 // encodeJobs writes the job, or an example of one.

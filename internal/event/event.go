@@ -183,6 +183,10 @@ type Summary struct {
 	Throttled        int64   `json:"throttled,omitempty"`         // answers of the service that asked to slow down
 	ThrottledSeconds Seconds `json:"throttled_seconds,omitempty"` // seconds without new requests after such answers
 
+	Wave               string `json:"wave,omitempty"`                 // of the run
+	Unassigned         int64  `json:"unassigned,omitempty"`           // objects in no wave
+	ChangedAfterFreeze int64  `json:"changed_after_freeze,omitempty"` // objects of the wave
+
 	Supersedes string `json:"supersedes,omitempty"` // the run that this run replaces, because objects changed after its plan
 
 	Versions           *Versions `json:"versions,omitempty"`            // of the objects of the plan; set by runs with --versions only

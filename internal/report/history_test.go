@@ -165,7 +165,7 @@ func (h *history) carryOut(command string, r migrate.Rules) {
 		}
 	})
 	defer h.setGate(nil)
-	_, err := h.store.Unfinished(h.Context(), h.pair.ID)
+	_, err := h.store.Unfinished(h.Context(), h.pair)
 	fresh, before, missed := errors.Is(err, state.ErrNotFound), h.atSource(), h.missed()
 	run, err := h.run(ctx, h.source, command, r)
 	if err != nil && !h.mayPass(err) {
@@ -208,7 +208,7 @@ func (h *history) mayPass(err error) bool {
 }
 
 func (h *history) plan() {
-	if _, err := h.store.Unfinished(h.Context(), h.pair.ID); err == nil {
+	if _, err := h.store.Unfinished(h.Context(), h.pair); err == nil {
 		return // only a plan would be possible, as with the command
 	}
 	before := h.atSource()
@@ -231,7 +231,7 @@ func (h *history) undo() {
 	}
 	undoable, err := h.store.IsUndoable(h.Context(), undone)
 	must(h.world, err)
-	open, err := h.store.Unfinished(h.Context(), h.pair.ID)
+	open, err := h.store.Unfinished(h.Context(), h.pair)
 	if !undoable || undone.Undoes != 0 || err == nil && open.Num != undone.Num {
 		return
 	}
@@ -248,7 +248,7 @@ func (h *history) undo() {
 
 // finishesUndo resumes an unfinished undo, and reports whether there is one.
 func (h *history) finishesUndo() bool {
-	run, err := h.store.Unfinished(h.Context(), h.pair.ID)
+	run, err := h.store.Unfinished(h.Context(), h.pair)
 	if err != nil || run.Undoes == 0 || run.State != state.Applying {
 		return false
 	}
@@ -312,7 +312,7 @@ func (h *history) touch() {
 
 // giveUp supersedes an unfinished run, like --restart.
 func (h *history) giveUp() {
-	run, err := h.store.Unfinished(h.Context(), h.pair.ID)
+	run, err := h.store.Unfinished(h.Context(), h.pair)
 	if err != nil || run.Undoes != 0 {
 		return
 	}

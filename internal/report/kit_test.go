@@ -179,7 +179,7 @@ func (w *world) run(ctx context.Context, s sources.Source, command string, r mig
 	w.Helper()
 	rules, err := json.Marshal(r)
 	must(w, err)
-	run, err := w.store.Unfinished(w.Context(), w.pair.ID)
+	run, err := w.store.Unfinished(w.Context(), w.pair)
 	if errors.Is(err, state.ErrNotFound) || err == nil && run.Undoes != 0 {
 		run, err = w.store.Begin(w.Context(), w.pair, command, rules)
 	}

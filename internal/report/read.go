@@ -222,7 +222,7 @@ func (l *lists) behind(ctx context.Context, r *Report) error {
 	if r.Run.Narrow = err == nil && rules.IsNarrow(); !r.Run.Narrow {
 		return err
 	}
-	r.MissingFromEarlier, err = migrate.CountIncomplete(ctx, l.store, l.run.Pair.ID)
+	r.MissingFromEarlier, err = migrate.CountIncomplete(ctx, l.store, l.run.Pair)
 	return err
 }
 

@@ -25,7 +25,7 @@ func IsSync(r state.Run) (bool, error) {
 // GraceEnds returns when the grace period of an object ends that was deleted at the source at a given
 // time. It uses the rules of the last finished sync, and is zero if they trash nothing.
 func GraceEnds(ctx context.Context, store *state.Store, p state.Pair, since time.Time) (time.Time, error) {
-	last, err := store.LastFinished(ctx, p.ID, "sync")
+	last, err := store.LastFinished(ctx, p, "sync")
 	if errors.Is(err, state.ErrNotFound) {
 		return time.Time{}, nil
 	} else if err != nil {

@@ -19,8 +19,8 @@ func ComparedSettings() []string {
 		"endpoint", "s3_anonymous", "s3_tags", "table_columns", "table_root", "table_check", "wordpress_folders", "rclone"}
 }
 
-// LastRun returns the run whose rules a scheduled sync must share: the last sync, or without one the
-// last migration. Without either its number is 0.
+// LastRun returns the run whose rules a scheduled sync must share: the last sync of the pair and its
+// wave, or without one the last migration. Without either its number is 0.
 func LastRun(ctx context.Context, store *state.Store, pair state.Pair) (last state.Run, err error) {
 	runs, err := store.RunsOf(ctx, pair.ID, lookBack)
 	if err != nil {
@@ -28,7 +28,7 @@ func LastRun(ctx context.Context, store *state.Store, pair state.Pair) (last sta
 	}
 	for _, commands := range [][]string{{"sync"}, {"migrate", "apply"}} {
 		for _, r := range runs { // newest first
-			if slices.Contains(commands, r.Command) && r.Undoes == 0 && (r.State == state.Applying || r.State == state.Finished) {
+			if slices.Contains(commands, r.Command) && r.Pair.Wave == pair.Wave && r.Undoes == 0 && (r.State == state.Applying || r.State == state.Finished) {
 				return r, nil
 			}
 		}

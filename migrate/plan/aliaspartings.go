@@ -27,7 +27,7 @@ func (a *aliasDetachments) do(ctx context.Context) error {
 		return nil
 	}
 	for i, err := range a.State.Items(ctx, a.run.Num) {
-		deleted := i.Obstacle == migrate.ObstacleAbsent
+		deleted := i.Obstacle == migrate.ObstacleAbsent && a.hasKey(i.Key)
 		switch {
 		case err != nil:
 			return err

@@ -58,7 +58,7 @@ func (g *checking) checkChanges(ctx context.Context) error {
 	if err != nil || changes == 0 {
 		return err
 	}
-	known, err := g.State.SumReceipts(ctx, g.run.Pair.ID)
+	known, err := g.sumKnown(ctx)
 	if err != nil {
 		return err
 	}

@@ -35,12 +35,12 @@ func (d *drift) do(ctx context.Context) error {
 	if d.Rules.Sync == nil {
 		return nil
 	}
-	cursor, err := d.State.DriftCursor(ctx, d.run.Pair.ID)
+	cursor, err := d.State.DriftCursor(ctx, d.run.Pair)
 	if err != nil {
 		return err
 	}
 	d.cursor.next = cursor
-	known, err := d.State.SumReceipts(ctx, d.run.Pair.ID)
+	known, err := d.sumKnown(ctx)
 	if err != nil {
 		return err
 	}
@@ -74,6 +74,9 @@ func (d *drift) driftFrom(ctx context.Context, after sources.Key, most int) (n i
 	for r, err := range d.State.Receipts(ctx, d.run.Pair.ID, after) {
 		if err != nil {
 			return n, last, err
+		}
+		if !d.hasKey(r.Key) {
+			continue
 		}
 		batch, last = append(batch, r), r.Key
 		if n++; n == most {

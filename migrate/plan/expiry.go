@@ -174,7 +174,7 @@ func (e *expiry) stillAlone(ctx context.Context, key sources.Key, known bool) (b
 // checkDeletes reports whether more assets will be trashed than may be, and has the run
 // remember that.
 func (e *expiry) checkDeletes(ctx context.Context, due int64) (excess bool, err error) {
-	known, err := e.State.SumReceipts(ctx, e.run.Pair.ID)
+	known, err := e.sumKnown(ctx)
 	if err != nil {
 		return false, err
 	}

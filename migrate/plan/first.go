@@ -44,7 +44,7 @@ func (f *firstDecisions) do(ctx context.Context) error {
 // first decides an item by the rules, the state database and the categories. Later passes consider
 // the destination and the other objects.
 func (f *firstDecisions) first(ctx context.Context, i *state.Item) (bool, error) {
-	if f.listing.decided && i.State != state.ItemStaged || i.Reason == string(migrate.ReasonSidecar) {
+	if f.listing.decided && i.State != state.ItemStaged || i.Reason == string(migrate.ReasonSidecar) || i.Reason == string(migrate.ReasonOtherWave) {
 		return false, nil
 	}
 	if i.Obstacle == maybeSidecar {

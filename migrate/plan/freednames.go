@@ -93,7 +93,7 @@ func (n *availableNames) takeFree(ctx context.Context, renames []state.Item) err
 // of a collision and the plan does nothing else with the object.
 func (n *availableNames) nameBack(ctx context.Context, folders folderPaths, r state.Receipt) (i state.Item, is bool, err error) {
 	name, is := nameBefore(r)
-	if !is {
+	if !is || !n.hasKey(r.Key) {
 		return i, false, nil
 	}
 	if _, err := n.State.Item(ctx, n.run.Num, r.Key); !errors.Is(err, state.ErrNotFound) {

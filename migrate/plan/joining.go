@@ -89,8 +89,12 @@ func (j *joining) joinGroup(ctx context.Context, group []state.Sharer) error {
 	return nil
 }
 
-// mayJoin reports whether an object may share an asset, or have others share its own.
+// mayJoin reports whether an object may share an asset, or have others share its own. Objects of
+// different waves share none, so that each wave can be undone.
 func (j *joining) mayJoin(ctx context.Context, c state.Sharer) (bool, error) {
+	if !j.hasKey(c.Key) {
+		return false, nil
+	}
 	if c.Owns || j.Rules.Duplicates == oneAsset {
 		return true, nil
 	}

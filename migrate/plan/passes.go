@@ -85,8 +85,8 @@ func (p *planning) passes(h *handover) []pass {
 		beside      = &placeComparer{p, h.claimed}
 	)
 	return []pass{
-		{name: "list the source", writes: findings{theListing, theDeleted, thePlaces, stagedItems, absentItems, possiblyChangedItems, touchedItems, createItems, changeItems},
-			step: &walk{staging: &staging{planning: p, decider: object, listing: h.listing}, deleted: h.deleted}},
+		{name: "list the source", writes: findings{theListing, theDeleted, theUnread, thePlaces, stagedItems, absentItems, possiblyChangedItems, touchedItems, createItems, changeItems},
+			step: &walk{staging: &staging{planning: p, decider: object, listing: h.listing}, deleted: h.deleted, unread: h.unread}},
 		// Objects and sidecars.
 		{name: "find sidecars", reads: findings{theListing}, updates: findings{stagedItems},
 			step: &possibleSidecars{p, out, h.listing}},
@@ -101,10 +101,12 @@ func (p *planning) passes(h *handover) []pass {
 			step: &changedSidecars{p, out, h.listing}},
 		{name: "part aliases", updates: findings{absentItems, changeItems, thePlaces, theFollowed}, writes: findings{createItems},
 			step: &aliasDetachments{detachment{planning: p, decisions: out, decider: object}, successions}},
-		{name: "match moves", updates: findings{absentItems, createItems, thePlaces, theFollowed}, writes: findings{changeItems, theUnread},
+		{name: "match moves", updates: findings{absentItems, createItems, thePlaces, theFollowed, theUnread}, writes: findings{changeItems},
 			step: &moves{p, out, successions, h.unread}},
 		{name: "match recased keys", updates: findings{absentItems, createItems, thePlaces, theFollowed}, writes: findings{changeItems},
 			step: &recasings{p, out, h.places, h.followed}},
+		{name: "skip other waves", updates: findings{absentItems},
+			step: &otherWaves{p, out}},
 		{name: "free names", reads: findings{createItems}, updates: findings{changeItems},
 			step: &availableNames{p, out}},
 		{name: "expire", reads: findings{createItems, theUnread}, updates: findings{absentItems}, writes: findings{trashItems, theHeldDeletes},

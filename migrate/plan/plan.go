@@ -50,6 +50,9 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (migrate.Plan, error)
 	if shared.remapped, err = p.IsRemapped(ctx, run, p.Rules); err != nil {
 		return migrate.Plan{}, err
 	}
+	if err := shared.checkOtherWaves(ctx); err != nil {
+		return migrate.Plan{}, err
+	}
 	found := newHandover(shared)
 	if err := p.SafetyChecks.CheckRules(ctx, p.State, run, p.Rules); err != nil {
 		e, guarded := errors.AsType[*migrate.SafetyCheckError](err)
@@ -69,6 +72,9 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (migrate.Plan, error)
 	plan, err := p.summary(ctx, run.ID)
 	plan.FailedChecks, plan.Drift, plan.DuplicateNames = found.violated.all, string(found.cursor.next), found.doubled.Load()
 	plan.AsStaged = shared.overview.whole
+	if run.Cursor == "" { // else another process has listed a part
+		plan.Waves = shared.waves
+	}
 	plan.Deleted, plan.Limits = found.deleted.objects, found.places.limits
 	return plan, err
 }

@@ -20,6 +20,8 @@ type Planner struct {
 	*collect.Collector
 	// Rules select the objects and their actions.
 	Rules migrate.Rules
+	// Waves are all waves of the source. Without them, overlaps and objects in no wave stay unknown.
+	Waves migrate.Waves
 	// Approval is the approved plan that will be carried out, if there is one.
 	Approval *Approval
 	// SourceLocation is the location of the source; see PlanHead.

@@ -52,9 +52,18 @@ func (w *walk) scan(ctx context.Context) (err error) {
 	w.known = w.openMemories(ctx, w.unlisted)
 	defer w.known.close()
 	w.failures = w.known.failures
+	if w.division, err = w.newDivision(ctx); err != nil {
+		return err
+	}
 	for o, err := range w.Source.Objects(ctx, w.run.Cursor) {
-		if err != nil {
+		if err != nil && w.overlaps() {
+			return err
+		} else if err != nil {
 			return errors.Join(err, w.flush(ctx))
+		}
+		if w.overlaps() { // only to count the objects in several waves
+			w.sort(o)
+			continue
 		}
 		if err := w.object(ctx, o); err != nil {
 			return err
@@ -67,7 +76,9 @@ func (w *walk) scan(ctx context.Context) (err error) {
 type walk struct {
 	*staging
 	deleted *deletedCount
+	unread  unreadSizes
 
+	division *division // nil: all listed objects are in the run
 	known    *memories
 	unlisted *unlisted
 	chain    chain // of objects that may have sidecars
@@ -92,10 +103,18 @@ func (w *walk) object(ctx context.Context, o sources.Object) error {
 		return err
 	}
 	o = o.ResizedLike(r.receipt.Object)
+	own := w.sort(o)
+	if w.overlaps() { // the listing ends before this object, so that a resumed run finds it again
+		return nil
+	}
 	w.unlisted.unread.pass(o)
 	w.page.Cursor = key
 	delete(w.unseen, key)
 	w.seeSentinel(o)
+	if !own {
+		w.skipElsewhere(o, &r)
+		return nil
+	}
 	if r.memory != migrate.MemoryNone {
 		w.met++
 	} else if r.shares && w.isAlias(o, r.alias, r.approved, r.isApproved) {
@@ -154,6 +173,9 @@ func (w *walk) checkSentinel() error {
 
 // end ends a listing that is whole.
 func (w *walk) end(ctx context.Context) error {
+	if w.overlaps() {
+		return w.division.overlap
+	}
 	if err := w.checkSentinel(); err != nil {
 		return w.notThere(ctx, err)
 	}
@@ -197,6 +219,13 @@ func (w *walk) disorder(ctx context.Context, key sources.Key) error {
 // listed a part.
 func (w *walk) countDeleted(ctx context.Context) error {
 	if w.run.Cursor != "" {
+		return nil
+	}
+	if w.division != nil {
+		w.deleted.objects = w.unlisted.missed
+		if known := w.met + w.unlisted.missed; w.division.own == 0 && known > 0 {
+			return &migrate.EmptySourceError{Known: known, Wave: w.Rules.Wave.Name}
+		}
 		return nil
 	}
 	known, err := w.State.SumReceipts(ctx, w.run.Pair.ID)

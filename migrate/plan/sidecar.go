@@ -242,7 +242,14 @@ type sidecarWork struct {
 
 // follow finds the work for one sidecar.
 func (s *changedSidecars) follow(ctx context.Context, c state.Sidecar, owners []state.SidecarOwner, work *sidecarWork) error {
-	updated, another := ownersToUpdate(c, owners)
+	own, others := s.byWave(owners)
+	if s.Rules.Wave != nil && len(own) == 0 && (len(others) > 0 || !s.hasKey(c.Key)) {
+		return nil // a run of another wave processes it
+	}
+	updated, another := ownersToUpdate(c, own)
+	if elsewhere, _ := ownersToUpdate(c, others); len(elsewhere) > 0 {
+		another = true
+	}
 	if len(updated) > 0 && c.Unread {
 		if unread, err := s.recordUnread(ctx, c); unread || err != nil {
 			return err
@@ -264,6 +271,18 @@ func (s *changedSidecars) follow(ctx context.Context, c state.Sidecar, owners []
 		work.items[key] = i
 	}
 	return nil
+}
+
+// byWave separates the objects of the run from those of other waves.
+func (p *planning) byWave(all []state.SidecarOwner) (own, others []state.SidecarOwner) {
+	for _, o := range all {
+		if p.hasKey(o.Key) {
+			own = append(own, o)
+		} else {
+			others = append(others, o)
+		}
+	}
+	return own, others
 }
 
 // ownersToUpdate returns the objects of a sidecar whose assets need a metadata update, and whether

@@ -35,6 +35,7 @@ func (h hidden) hides(key sources.Key) bool {
 type unlisted struct {
 	*staging
 	unread hidden // folders that could not be read, and links that were not followed
+	missed int64  // uploaded objects of the wave of the run that are not listed
 }
 
 // addDeleted stages an item for an unlisted object, with an obstacle unless the listing could not
@@ -51,11 +52,22 @@ func (u *unlisted) addDeleted(ctx context.Context, o sources.Object, why sources
 // receipts returns the function that gets receipts of unlisted objects, or nil if this run ignores
 // them. Their actions are decided after the listing.
 func (u *unlisted) receipts(ctx context.Context) func(state.Receipt) error {
-	if !u.Rules.FollowsDeletions() {
+	follows := u.Rules.FollowsDeletions()
+	if !follows && u.Rules.Wave == nil {
 		return nil
 	}
 	return func(r state.Receipt) error {
+		own := u.hasKey(r.Key)
+		if own {
+			u.missed++
+		}
+		if !follows {
+			return nil
+		}
 		u.page.Cursor = r.Key
+		if !own {
+			return u.stageElsewhere(ctx, r)
+		}
 		return u.addDeleted(ctx, r.Object, migrate.ObstacleAbsent, migrate.MemorySame, r)
 	}
 }
@@ -63,6 +75,9 @@ func (u *unlisted) receipts(ctx context.Context) func(state.Receipt) error {
 // alias forgets an alias whose object is not listed any more; its asset belongs to another object.
 // Aliases in folders that could not be listed are kept.
 func (u *unlisted) alias(ctx context.Context, a state.Alias) error {
+	if !u.hasKey(a.Key) {
+		return nil
+	}
 	if u.unread.hides(a.Key) {
 		return u.addDeleted(ctx, a.Object, migrate.ObstacleUnseen, migrate.MemoryNone, state.Receipt{})
 	}
@@ -75,6 +90,9 @@ func (u *unlisted) alias(ctx context.Context, a state.Alias) error {
 // sidecar marks a sidecar that is not listed any more as missed. Its metadata stays, and it stays
 // known: a source that is incomplete for one run causes no metadata updates.
 func (u *unlisted) sidecar(ctx context.Context, c state.Sidecar) error {
+	if !u.hasKey(c.Key) {
+		return nil
+	}
 	u.listing.claimed = false
 	follows := u.FollowsSidecars()
 	switch {
@@ -95,6 +113,9 @@ func (u *unlisted) sidecar(ctx context.Context, c state.Sidecar) error {
 // failure reports an object that is not listed any more although an asset may exist for it. It is
 // reported in every run, because no other information leads to that asset.
 func (u *unlisted) failure(ctx context.Context, f state.Failure) error {
+	if !u.hasKey(f.Key) {
+		return nil
+	}
 	if _, err := u.State.Receipt(ctx, u.run.Pair.ID, f.Key); !errors.Is(err, state.ErrNotFound) {
 		return err // with a receipt it has an item of its own
 	}

@@ -42,7 +42,7 @@ type Group struct {
 // groups lists the sections in the order of the help, with the flags in each.
 var groups = []struct{ title, flags string }{
 	{"Presets", "preset"},
-	{"Selection", "include exclude files-from min-age versions limit only symlinks retry-exhausted checksum refresh-metadata repair" +
+	{"Selection", "wave include exclude files-from min-age versions limit only symlinks retry-exhausted checksum refresh-metadata repair" +
 		" finding again in extension tag since"},
 	{"Placement", "category category-by unsupported fallback-category source-name explain-mapping"},
 	{"Metadata", "metadata precedence ignore-metadata gps on-limit provenance"},

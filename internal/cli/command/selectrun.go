@@ -79,8 +79,8 @@ func NewestRun(ctx context.Context, store *state.Store, source string) (newest s
 		if source != "" && p.Source != source {
 			continue
 		}
-		for _, find := range []func(context.Context, int64) (state.Run, error){store.LastApplied, store.Unfinished} {
-			run, err := find(ctx, p.ID)
+		for _, find := range []func(context.Context, state.Pair) (state.Run, error){store.LastApplied, store.Unfinished} {
+			run, err := find(ctx, p)
 			if err != nil && !errors.Is(err, state.ErrNotFound) {
 				return newest, err
 			}
@@ -95,7 +95,7 @@ func NewestRun(ctx context.Context, store *state.Store, source string) (newest s
 // UnfinishedRun returns the unfinished run of a source and a destination that is not a plan. If
 // there is none, its number is 0.
 func UnfinishedRun(ctx context.Context, store *state.Store, p state.Pair) (state.Run, error) {
-	run, err := store.Unfinished(ctx, p.ID)
+	run, err := store.Unfinished(ctx, p)
 	if errors.Is(err, state.ErrNotFound) {
 		return state.Run{}, nil
 	}

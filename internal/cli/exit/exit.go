@@ -137,7 +137,7 @@ func failureOf(err error) Failure {
 		f.Code, f.Hint = CodeAuth, OrHint(f.Hint, "check ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY, and that the access key belongs to the environment")
 	case isEmptySource(err):
 		f.Code, f.Hint = CodeSafetyCheck, sources.EmptyHint+"; if it is empty on purpose, there is nothing to do"
-	case isSafetyCheck(err):
+	case isSafetyCheck(err), isWaveOverlap(err):
 		f.Code = CodeSafetyCheck
 	case isUsage(err):
 		f.Code = CodeUsage
@@ -169,6 +169,11 @@ var Classes = map[int]string{
 
 func isEmptySource(err error) bool {
 	_, ok := errors.AsType[*migrate.EmptySourceError](err)
+	return ok
+}
+
+func isWaveOverlap(err error) bool {
+	_, ok := errors.AsType[*migrate.WaveOverlapError](err)
 	return ok
 }
 

@@ -33,6 +33,7 @@ type endpoints struct {
 	store  *state.Store
 	pair   state.Pair
 	rules  migrate.Rules
+	waves  migrate.Waves // of the configuration
 	asked  outcome.Asked
 
 	metadata *metadata.Table     // nil if there is none
@@ -49,6 +50,9 @@ func openEndpoints(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	if approved != nil {
 		s.rules = approved.adopt(f)
 	} else if s.rules, err = PlanRules(f, cmd, url); err != nil {
+		return nil, err
+	}
+	if s.waves, err = f.Waves(); err != nil {
 		return nil, err
 	}
 	listed, source, err := f.OpenSource(ctx, url, nil)
@@ -88,6 +92,7 @@ func openEndpoints(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	if s.pair, err = s.store.Pair(ctx, cmp.Or(f.Settings.SourceName, s.url), s.dest.Identity(), s.dest.URL); err != nil {
 		return nil, err
 	}
+	s.pair.Wave = s.rules.Wave.Label()
 	f.StartMeter(ctx, s.dest, s.store)
 	if err := s.notePurpose(ctx); err != nil {
 		return nil, err
@@ -276,6 +281,10 @@ func PlanRules(f *command.Factory, cmd *cobra.Command, source string) (migrate.R
 		CategoryBy: c.CategoryBy, Category: c.Category, Unsupported: c.Unsupported,
 		OnCollision: c.OnCollision, OnExisting: c.OnExisting,
 	}
+	var err error
+	if r.Wave, err = waveRule(f, cmd, source); err != nil {
+		return r, err
+	}
 	if err := fallbackRule(f, &r); err != nil {
 		return r, err
 	}
@@ -291,8 +300,7 @@ func PlanRules(f *command.Factory, cmd *cobra.Command, source string) (migrate.R
 			return r, exit.Usage(err, "*, ? and [a-z] match within a name, ** matches any folders")
 		}
 	}
-	err := oneCategoryRule(f, &r)
-	if err != nil {
+	if err := oneCategoryRule(f, &r); err != nil {
 		return r, err
 	}
 	if r.Access, err = accessTo(f, source); err != nil {

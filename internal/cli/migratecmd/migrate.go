@@ -431,7 +431,7 @@ func resumeOrBegin(ctx context.Context, f *command.Factory, s *endpoints, applie
 	case migrate.WhyNews:
 		f.Out.Notef("The source is listed again: this run includes later changes.")
 	case migrate.WhyStale:
-		f.Out.Notef("The source and the destination are listed again: since the plan, another machine or another source has used the state database.")
+		f.Out.Notef("The source and the destination are listed again: since the plan, another machine, another source or another wave has used the state database.")
 	case migrate.WhyOldListing:
 		f.Out.Notef("The source is listed again: its listing is %s old.", age)
 	default:
@@ -553,6 +553,7 @@ func stillUnconfirmed(run state.Run, err error) error {
 
 // addSelectionFlags adds the flags for the selection and the placement of objects.
 func addSelectionFlags(f *pflag.FlagSet) {
+	cmdline.Setting(f, "wave", "only the objects of the wave with this `name` (see assetferry help cutover)")
 	f.StringArray("include", nil, "select only objects that match this `glob` (repeatable)")
 	f.StringArray("exclude", nil, "skip objects that match this `glob` (repeatable)")
 	f.String("files-from", "", "select only the keys in this `file`, one per line; - is stdin")

@@ -202,8 +202,11 @@ func showWhole(ctx context.Context, f *command.Factory, s *endpoints, plan migra
 	return nil
 }
 
-// noteUnfinished reports an unfinished run, which its command would resume first.
+// noteUnfinished reports a changed wave, and an unfinished run, which its command would resume first.
 func noteUnfinished(ctx context.Context, f *command.Factory, s *endpoints) error {
+	if err := introduceWave(ctx, f, s); err != nil {
+		return err
+	}
 	open, decided, err := command.DecideRun(ctx, s.store, s.pair, migrate.RunSituation{Command: "plan"})
 	if err == nil && decided.Why == migrate.WhyOtherRun {
 		f.Out.Notef("Run %s is not finished: %s would resume it first. This plan covers the rest.", open.ID, open.Command)
@@ -254,7 +257,7 @@ func introduce(f *command.Factory, s *endpoints) {
 // prints only this line and its result.
 func introduceRun(f *command.Factory, s *endpoints, run, command string) {
 	logBegin(f, s)
-	f.Out.Notef("%s: %s %s to %s", run, command, ui.Sanitize(s.pair.Source), ui.Sanitize(s.dest.Place()))
+	f.Out.Notef("%s: %s %s%s to %s", run, command, ofWave(s.pair), ui.Sanitize(s.pair.Source), ui.Sanitize(s.dest.Place()))
 	if f.Out.Verbose() {
 		f.Out.Notef("Destination  %s", ui.Sanitize(s.dest.String()))
 		f.Out.Notef("State        %s", ui.Sanitize(s.store.Path()))
@@ -321,6 +324,7 @@ func newPlanner(f *command.Factory, s *endpoints, confirmTimeout time.Duration, 
 	p := plan.New(s.deps(f, watch), s.rules)
 	p.RetryExhausted, p.Concurrency, p.FormerAlive = retryExhausted, f.Settings.Concurrency, s.store.FormerAlive()
 	p.SourceLocation, p.Metadata, p.Approval = s.url, s.tableSum, s.approved.engine()
+	p.Waves = s.waves
 	_, p.ResponseTimeout = confirmTimeouts(confirmTimeout, s.dest.Profile.ListingDelay)
 	return p
 }
@@ -356,6 +360,7 @@ func showPlanNotes(f *command.Factory, p migrate.Plan) {
 	if p.Deleted > 0 && !keepsInStep(p.Run) {
 		f.Out.Notef("%s since the upload; the assets stay.", ui.CountedAs(p.Deleted, "object was deleted at the source", "objects were deleted at the source"))
 	}
+	showWaveFindings(f, p)
 }
 
 // printHidden reports folders that cannot be read. Plans have a finding for them.

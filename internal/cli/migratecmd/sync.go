@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -167,12 +168,13 @@ func (s *endpoints) failedKeys(ctx context.Context) (keys []sources.Key, err err
 		}
 		keys = append(keys, f.Key)
 	}
-	_, retried, err := migrate.LastWhole(ctx, s.store, s.pair.ID)
+	_, retried, err := migrate.LastWhole(ctx, s.store, s.pair)
 	if err != nil {
 		return nil, err
 	}
 	unarrived, err := s.store.IncompleteKeys(ctx, s.pair.ID, retried)
-	return append(keys, unarrived...), err
+	keys = slices.DeleteFunc(append(keys, unarrived...), func(key sources.Key) bool { return !s.rules.Wave.HasKey(key) })
+	return keys, err
 }
 
 // printOvertaken reports that a new run replaces the unfinished one, because of changes at the

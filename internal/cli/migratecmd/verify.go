@@ -74,7 +74,7 @@ func runVerify(ctx context.Context, f *command.Factory, level string, sample int
 	v.Concurrency, v.Unlisted = f.Settings.Concurrency, verify.DefaultUnlisted+2*dest.Profile.ListingDelay
 	verified, worst := 0, verdict{}
 	for _, p := range pairs {
-		run, err := store.LastApplied(ctx, p.ID)
+		run, err := store.LastApplied(ctx, p)
 		if errors.Is(err, state.ErrNotFound) {
 			continue // only planned
 		} else if err != nil {
@@ -147,7 +147,7 @@ func notArrived(ctx context.Context, f *command.Factory, store *state.Store, run
 
 // reportMissing reports objects that earlier runs did not upload, and the last run did not include.
 func reportMissing(ctx context.Context, f *command.Factory, store *state.Store, run state.Run, why, rest string) (verdict, error) {
-	behind, err := migrate.CountIncomplete(ctx, store, run.Pair.ID)
+	behind, err := migrate.CountIncomplete(ctx, store, run.Pair)
 	if err != nil || behind == 0 {
 		return verdict{}, err
 	}

@@ -104,7 +104,7 @@ func FinishIt(f *command.Factory, run state.Run) string {
 
 // OfRules are the flags that set the rules of a run.
 var OfRules = []string{
-	"--source-name", "--include", "--exclude", "--files-from", "--min-age", "--versions", "--limit", "--symlinks", "--category", "--category-by", "--unsupported",
+	"--source-name", "--wave", "--include", "--exclude", "--files-from", "--min-age", "--versions", "--limit", "--symlinks", "--category", "--category-by", "--unsupported",
 	"--fallback-category",
 	"--on-collision", "--on-existing", "--duplicates", "--delete", "--grace-period", "--on-replace-refused", "--on-destination-change",
 	"--only", "--checksum", "--repair", "--refresh-metadata",
@@ -128,6 +128,9 @@ func RuleSwitches(f *command.Factory, r migrate.Rules) (switches []string) {
 				switches = append(switches, cmdline.WithValue(name, value)...)
 			}
 		}
+	}
+	if r.Wave != nil {
+		say("wave", r.Wave.Name, c.Wave)
 	}
 	sayAll("include", r.Include, c.Include)
 	sayAll("exclude", r.Exclude, c.Exclude)

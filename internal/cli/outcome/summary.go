@@ -23,6 +23,7 @@ import (
 func SumUp(f *command.Factory, run state.Run, tallies []state.Tally, took time.Duration) {
 	s := SummaryOf(run, tallies, took, exit.CodeDone)
 	s.Command, s.Supersedes = f.Summary.Command, f.Summary.Supersedes
+	s.Unassigned, s.ChangedAfterFreeze = f.Summary.Unassigned, f.Summary.ChangedAfterFreeze
 	f.Summary = &s
 }
 
@@ -33,7 +34,7 @@ func SummaryOf(run state.Run, tallies []state.Tally, took time.Duration, exit in
 		Run: run.ID, Command: run.Command, Source: run.Pair.Source, Destination: run.Pair.Destination,
 		Actions: event.Counts{}, States: event.Counts{}, Seconds: event.Seconds(took), Exit: exit,
 		PlanHash: run.PlanHash, ApprovedBy: run.Approver.Name, ApprovalStatedBy: run.Approver.StatedBy, ApprovalKey: run.Approver.Key,
-		StartedBy: run.StartedBy,
+		StartedBy: run.StartedBy, Wave: run.Pair.Wave,
 	}
 	if run.Approver.Name != "" {
 		s.ApprovedAt = run.ApprovedAt.Format(time.RFC3339)

@@ -156,6 +156,7 @@ func recordedPair(ctx context.Context, f *command.Factory, source string) (*stat
 	if at < 0 {
 		return nil, state.Pair{}, nil
 	}
+	pairs[at].Wave = f.Settings.Wave
 	return store, pairs[at], nil
 }
 

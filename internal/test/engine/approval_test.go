@@ -62,7 +62,7 @@ func (w *world) tryApproved(ctx context.Context, d migrate.Deps, a *plan.Approva
 	w.Helper()
 	rules, err := json.Marshal(r)
 	must(w, err)
-	run, err := w.store.Unfinished(w.Context(), w.pair.ID)
+	run, err := w.store.Unfinished(w.Context(), w.pair)
 	if errors.Is(err, state.ErrNotFound) {
 		if run, err = w.store.Begin(w.Context(), w.pair, "apply", rules); err == nil {
 			err = w.store.SetApprovedPlan(w.Context(), run.Num, a.Hash)

@@ -172,7 +172,7 @@ func (h *hoard) sync() {
 }
 
 func (h *hoard) once(ctx context.Context, rules migrate.Rules) (planned migrate.Plan, err error) {
-	run, err := h.store.Unfinished(h.Context(), h.pair.ID)
+	run, err := h.store.Unfinished(h.Context(), h.pair)
 	if errors.Is(err, state.ErrNotFound) || err == nil && run.State != state.Applying {
 		run, err = h.store.Begin(h.Context(), h.pair, "sync", marshal(h.world, rules))
 	}

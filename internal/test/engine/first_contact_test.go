@@ -296,7 +296,7 @@ func TestSecondPassForgetsTheFirst(t *testing.T) {
 	}
 	w.unhook()
 	must(t, w.other.Trash(t.Context(), theirs.ID))
-	run, err := w.store.Unfinished(t.Context(), w.pair.ID)
+	run, err := w.store.Unfinished(t.Context(), w.pair)
 	must(t, err)
 	plan, err := plan.New(w.deps(), migrate.DefaultRules()).Plan(t.Context(), run)
 	must(t, err)

@@ -319,7 +319,7 @@ func (w *world) try(ctx context.Context, r migrate.Rules, changes ...change) (mi
 func (w *world) tryWith(ctx context.Context, d migrate.Deps, r migrate.Rules, changes ...change) (migrate.Plan, error) {
 	rules, err := json.Marshal(r)
 	must(w, err)
-	run, err := w.store.Unfinished(w.Context(), w.pair.ID)
+	run, err := w.store.Unfinished(w.Context(), w.pair)
 	if errors.Is(err, state.ErrNotFound) {
 		run, err = w.store.Begin(w.Context(), w.pair, "migrate", rules)
 	}

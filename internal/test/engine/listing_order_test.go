@@ -118,7 +118,7 @@ func (w *world) tryPlan(d migrate.Deps) (migrate.Plan, error) {
 	r := migrate.DefaultRules()
 	rules, err := json.Marshal(r)
 	must(w, err)
-	run, err := w.store.Unfinished(w.Context(), w.pair.ID)
+	run, err := w.store.Unfinished(w.Context(), w.pair)
 	if errors.Is(err, state.ErrNotFound) {
 		run, err = w.store.Begin(w.Context(), w.pair, "migrate", rules)
 	}

@@ -471,7 +471,7 @@ func (p *past) check(t *rapid.T, w *world) {
 // checkAll verifies that every valid object is uploaded, or shares an asset.
 func (p *past) checkAll(t *rapid.T, w *world) {
 	aliases := w.aliases()
-	run, err := w.store.LastFinished(w.Context(), w.pair.ID, "migrate")
+	run, err := w.store.LastFinished(w.Context(), w.pair, "migrate")
 	must(w, err)
 	for o, err := range w.source.Objects(w.Context(), "") {
 		must(w, err)
@@ -521,7 +521,7 @@ func (w *world) tryInterrupted(t *rapid.T, d migrate.Deps, r migrate.Rules, atte
 // unconfirmed.
 func (w *world) relist(d migrate.Deps, changes ...change) {
 	w.Helper()
-	run, err := w.store.Unfinished(w.Context(), w.pair.ID)
+	run, err := w.store.Unfinished(w.Context(), w.pair)
 	if errors.Is(err, state.ErrNotFound) {
 		return
 	}

@@ -399,7 +399,7 @@ func (w *world) syncThatDies(kind inject.StateFault, call int, givesUp bool) (di
 	if !at.Came() {
 		must(w, err)
 	}
-	run, err := w.store.Unfinished(w.Context(), w.pair.ID)
+	run, err := w.store.Unfinished(w.Context(), w.pair)
 	if err == nil && givesUp {
 		w.giveUp(migrate.Plan{Run: run})
 	}

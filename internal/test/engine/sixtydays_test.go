@@ -278,7 +278,7 @@ func (l *life) deps() migrate.Deps {
 func (l *life) once(ctx context.Context, d migrate.Deps, n round) (planned migrate.Plan, err error) {
 	a := apply.New(d, l.client)
 	a.FormerAlive, a.Concurrency = l.store.FormerAlive(), 4
-	run, err := d.State.Unfinished(ctx, l.pair.ID)
+	run, err := d.State.Unfinished(ctx, l.pair)
 	switch {
 	case errors.Is(err, state.ErrNotFound) || err == nil && run.State != state.Applying:
 		run, err = d.State.Begin(ctx, l.pair, "sync", marshal(l.world, n.rules))
@@ -608,7 +608,7 @@ func (l *life) learn(began, evening *model) {
 		}
 	}
 	var err error
-	m.cursor, err = l.store.DriftCursor(l.Context(), l.pair.ID)
+	m.cursor, err = l.store.DriftCursor(l.Context(), l.pair)
 	must(l, err)
 	l.model = m
 	l.wantSound()

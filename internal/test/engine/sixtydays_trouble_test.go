@@ -23,7 +23,7 @@ func (l *life) trouble(n round) (plan migrate.Plan) {
 		plan = l.blow(n)
 	}
 	time.Sleep(5 * time.Minute)
-	run, err := l.store.LastFinished(l.Context(), l.pair.ID, "sync")
+	run, err := l.store.LastFinished(l.Context(), l.pair, "sync")
 	if err == nil && time.Since(run.FinishedAt) < time.Hour {
 		return migrate.Plan{Run: run}
 	}

@@ -240,7 +240,7 @@ func (s sweep) survives(t *testing.T, hits ...hit) bool {
 // begins.
 func (s sweep) giveUp(w *world) {
 	w.Helper()
-	run, err := w.store.Unfinished(w.Context(), w.pair.ID)
+	run, err := w.store.Unfinished(w.Context(), w.pair)
 	if errors.Is(err, state.ErrNotFound) {
 		return
 	}

@@ -661,7 +661,7 @@ func TestSyncForgetsFailuresThatAreOver(t *testing.T) {
 	w.put("a.jpg", "a")
 	w.source.Delete("b.jpg")
 	w.source.Delete("d.jpg")
-	run, err := w.store.Unfinished(t.Context(), w.pair.ID)
+	run, err := w.store.Unfinished(t.Context(), w.pair)
 	if err == nil {
 		must(t, w.applier(w.deps()).ConfirmUploads(t.Context(), run))
 		must(t, w.store.Relist(t.Context(), run.Num))

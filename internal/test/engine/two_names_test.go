@@ -51,7 +51,7 @@ func TestOneLibraryOfTwoNames(t *testing.T) {
 // something.
 func (w *world) outdate(d migrate.Deps, changes ...change) {
 	w.Helper()
-	run, err := w.store.Unfinished(w.Context(), w.pair.ID)
+	run, err := w.store.Unfinished(w.Context(), w.pair)
 	switch {
 	case errors.Is(err, state.ErrNotFound):
 		return

@@ -394,7 +394,7 @@ func TestSourceGoesAwayMidway(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "deleted at the source after it was listed") {
 		t.Fatalf("got %v, want the circuit breaker", err)
 	}
-	if _, err := w.store.Unfinished(t.Context(), w.pair.ID); err != nil {
+	if _, err := w.store.Unfinished(t.Context(), w.pair); err != nil {
 		t.Errorf("the run cannot be continued: %v", err)
 	}
 }

@@ -44,7 +44,7 @@ func (w *world) undoRun(ctx context.Context, d migrate.Deps, id string, content 
 	if err != nil {
 		return migrate.Plan{}, err
 	}
-	undoing, err := w.store.Unfinished(w.Context(), w.pair.ID)
+	undoing, err := w.store.Unfinished(w.Context(), w.pair)
 	switch {
 	case err == nil && undoing.Undoes == undone.Num && undoing.State == state.Applying:
 		if err := undoer.Resolve(ctx, undoing); err != nil {

@@ -24,7 +24,7 @@ func Kinds() []Kind {
 			aliases key owner; attempts key; bases category; categories name; contents key; described key; descriptions key;
 			differences key; enrichment_runs contexts; failures key; folders path; former key; former_keys key owner; old_urls key; versions key; histories key;
 			intents path; inventory folder name; items key folder name previous_key; orphans key; ours path;
-			pairs source drift_cursor; receipts key name; runs rules cursor categories drift_cursor; sidecars key folded;
+			pairs source drift_cursor; receipts key name; runs rules cursor categories drift_cursor wave; sidecars key folded;
 			audited category_name folder name`)},
 		{"metadata: descriptions, captions, tags, names of creators, credits, copyright, capture dates, GPS coordinates, attributes, and user metadata of objects in S3", byTable(`
 			described metadata found; descriptions metadata tags; differences what; enrichment_changes before after;
@@ -52,7 +52,7 @@ func Kinds() []Kind {
 			folders category; former run; former_keys pair; old_urls pair; intents category at;
 			inventory scope slot category extension size status mark;
 			items run size time version_tag obstacle action reason state category slot attempts intent_at retry_at checksum class base content_type;
-			namesakes pair; orphans pair since runs; action_log num checksum; ours pair category; owner id state_id seq epoch since log_entries log_head; pairs id sandbox scans objects bytes;
+			namesakes pair; orphans pair since runs wave; action_log num checksum; ours pair category; owner id state_id seq epoch since log_entries log_head; pairs id sandbox scans objects bytes;
 			receipts pair size time version_tag checksum extension category slot adopted metadata_pending run done_at modified base content_type content_run content_at;
 			runs num id pair command state scanned unchanged unchanged_bytes plan_hash stale started_at listed_at finished_at approved_at undoes tallied pruned_at;
 			sidecars pair size time version_tag pending; audited audit category private extension size width height modified language;

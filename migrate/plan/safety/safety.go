@@ -60,7 +60,7 @@ func (g SafetyChecks) CheckRules(ctx context.Context, store *state.Store, run st
 	if err := checkAccess(ctx, store, run, rules); err != nil {
 		return err
 	}
-	last, err := store.LastFinished(ctx, run.Pair.ID, migrate.SyncCommand)
+	last, err := store.LastFinished(ctx, run.Pair, migrate.SyncCommand)
 	if errors.Is(err, state.ErrNotFound) {
 		return nil
 	} else if err != nil {
