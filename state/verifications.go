@@ -200,6 +200,33 @@ func (s *Store) SumVerified(ctx context.Context, pair int64) (sum VerifiedSum, e
 	return sum, err
 }
 
+// A Standing is an uploaded object, and whether its asset is as the last verification expected it.
+type Standing struct {
+	sources.Object
+	Verified bool
+}
+
+// Standings lists the uploaded objects of a pair, in key order.
+func (s *Store) Standings(ctx context.Context, pair int64) iter.Seq2[Standing, error] {
+	scan := func(rows *sql.Rows) (is Standing, err error) {
+		var changed int64
+		err = rows.Scan(&is.Key, &is.Size, &changed, &is.Verified)
+		is.Time = fromNanos(changed)
+		return is, err
+	}
+	return func(yield func(Standing, error) bool) {
+		v, err := s.LastVerification(ctx, pair)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			yield(Standing{}, err)
+			return
+		}
+		paged(s.r, "", func(is Standing) sources.Key { return is.Key }, func(after sources.Key) ([]Standing, error) {
+			return query(ctx, s.r, "list verified objects", scan, `SELECT key, size, time, `+isVerified+` FROM receipts r
+				WHERE pair = ?4 AND key > ?5 ORDER BY key LIMIT ?6`, v.At.UnixMilli(), v.Differences, v.ID, pair, after, PageSize)
+		})(yield)
+	}
+}
+
 // An Arrival is the upload of the content of an asset, and its verification since.
 type Arrival struct {
 	Run    string       // that uploaded or adopted the content

@@ -220,6 +220,8 @@ func fieldsOf(kind string) []string {
 		"item":           {"key", "action", "state"},
 		"check":          {"key", "result"},
 		"progress":       {"phase", "items", "bytes", "done"},
+		"unassigned":     {"key", "size"},
+		"wave":           {"wave", "source", "stage", "objects", "bytes", "verified"},
 		"error":          {"class", "message", "hint"},
 		"conflict":       {"key", "field", "values"},
 		"asset":          {"id", "name", "size", "category_id", "url"},

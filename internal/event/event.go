@@ -207,6 +207,26 @@ type Versions struct {
 	BroughtBytes int64 `json:"brought_bytes"`
 }
 
+// An Unassigned is an "unassigned" event: an object in no wave, from plan with --verbose.
+type Unassigned struct {
+	Key  string `json:"key"`
+	Size int64  `json:"size"`
+}
+
+// A Wave is a "wave" event: a part of a source with its own runs, from status.
+type Wave struct {
+	Wave               string `json:"wave"`
+	Source             string `json:"source"`
+	Stage              string `json:"stage"`
+	Objects            int64  `json:"objects"` // with assets at the destination
+	Bytes              int64  `json:"bytes"`
+	Verified           int64  `json:"verified"` // of the objects
+	Run                string `json:"run,omitempty"`
+	ApprovedBy         string `json:"approved_by,omitempty"`
+	Freeze             string `json:"freeze,omitempty"`
+	ChangedAfterFreeze int64  `json:"changed_after_freeze,omitempty"`
+}
+
 // A Conflict is a "conflict" event: a field for which metadata sources have different values.
 type Conflict struct {
 	Key    string       `json:"key"`

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"assetferry/internal/oldurl"
+	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -50,9 +51,10 @@ const shownTaken = 5
 
 // A Map lists old and new URLs of a source at a destination, from the state database.
 type Map struct {
-	Images    bool // with the URLs of all image sizes
-	PathsOnly bool // only paths of old URLs, for web servers that compare paths
-	NewOnly   bool // each new URL once
+	Images    bool          // with the URLs of all image sizes
+	PathsOnly bool          // only paths of old URLs, for web servers that compare paths
+	NewOnly   bool          // each new URL once
+	Wave      *migrate.Wave // only its objects; nil: all
 
 	store      *state.Store
 	pair       state.Pair // the zero Pair if there is no asset
@@ -133,6 +135,9 @@ func (m *Map) All(ctx context.Context) iter.Seq2[Entry, error] {
 				yield(Entry{}, err)
 				return
 			}
+			if !m.includes(at) {
+				continue
+			}
 			if m.NewOnly && at.Known != state.ByKey || m.PathsOnly && !paths.take(&at) {
 				continue
 			}
@@ -141,6 +146,15 @@ func (m *Map) All(ctx context.Context) iter.Seq2[Entry, error] {
 			}
 		}
 	}
+}
+
+// includes reports whether a URL belongs to the wave: an object that was moved to another wave leaves
+// the URL of its former key behind.
+func (m *Map) includes(at state.AssetURL) bool {
+	if at.Known == state.ByOldURL {
+		return m.Wave.HasKey(at.Key)
+	}
+	return m.Wave.HasKey(sources.Key(at.As))
 }
 
 // givenPaths are the paths of the given URLs of one object. These come one after the other. Each

@@ -57,7 +57,7 @@ func (r *Report) read(ctx context.Context, parts ...func(context.Context, *Repor
 
 func about(run state.Run) Run {
 	a := Run{
-		ID: run.ID, Command: run.Command, State: string(run.State), Source: run.Pair.Source,
+		ID: run.ID, Command: run.Command, State: string(run.State), Source: run.Pair.Source, Wave: run.Pair.Wave,
 		Destination: run.Pair.Destination, URL: run.Pair.URL, Purpose: purposeCode(run.Pair.Purpose), PlanHash: run.PlanHash,
 		GivenUp: run.State == state.Superseded, BeganAt: run.StartedAt, StartedBy: run.StartedBy, ListedAt: run.ListedAt, ListedAll: run.Scanned,
 	}

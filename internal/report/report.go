@@ -103,8 +103,9 @@ type Run struct {
 	Command     string `json:"command"`
 	State       string `json:"state"` // a state.RunState
 	Source      string `json:"source"`
-	Destination string `json:"destination"` // environment and workspace
-	URL         string `json:"url"`         // of the destination, when it was last reached
+	Wave        string `json:"wave,omitempty"` // of the source; empty if the run covered all of it
+	Destination string `json:"destination"`    // environment and workspace
+	URL         string `json:"url"`            // of the destination, when it was last reached
 	// Purpose is "sandbox", "production", or empty if unknown.
 	Purpose    string     `json:"purpose"`
 	PlanHash   string     `json:"plan_hash,omitempty"`

@@ -442,6 +442,9 @@ func (t *text) about(r Report) {
 	add := func(name, value string) { facts = append(facts, event.Fact{Name: "  " + name, Value: value}) }
 	add("Run", r.Run.ID+", "+r.Run.Command+", "+r.Run.State)
 	add("Source", r.Run.Source)
+	if r.Run.Wave != "" {
+		add("Wave", r.Run.Wave)
+	}
 	add("Destination", r.Run.Destination+", "+r.Run.URL)
 	add("", purposeOf(r.Run.Purpose).text())
 	if r.Undo.Undoes != "" {

@@ -22,6 +22,8 @@ type Planner struct {
 	Rules migrate.Rules
 	// Waves are all waves of the source. Without them, overlaps and objects in no wave stay unknown.
 	Waves migrate.Waves
+	// Unassigned, if it is set, is called with the listed objects that are in no wave.
+	Unassigned func(sources.Object)
 	// Approval is the approved plan that will be carried out, if there is one.
 	Approval *Approval
 	// SourceLocation is the location of the source; see PlanHead.

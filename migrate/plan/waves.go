@@ -77,7 +77,9 @@ func (w *walk) sort(o sources.Object) (own bool) {
 		}
 		d.overlap.Objects++
 	case len(of) == 0:
-		w.waves.Unassigned.Add(o)
+		if w.waves.Unassigned.Add(o); w.Unassigned != nil {
+			w.Unassigned(o)
+		}
 	case own && w.Rules.Wave.IsFrozen(o):
 		w.waves.Frozen.Add(o)
 	}

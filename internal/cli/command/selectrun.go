@@ -19,6 +19,7 @@ import (
 func AddRunFlags(f *pflag.FlagSet) {
 	f.String("run", "", "`ID` of the run (default: the newest one that is not a plan)")
 	f.String("source", "", "use the newest run of the source with this `name`")
+	cmdline.Setting(f, "wave", "use the newest run of the wave with this `name`")
 }
 
 // SelectRun returns the run that the flags select.
@@ -29,9 +30,9 @@ func (f *Factory) SelectRun(ctx context.Context, cmd *cobra.Command, store *stat
 		return state.Run{}, err
 	}
 	if id == "" {
-		run, err := NewestRun(ctx, store, source)
+		run, err := NewestRun(ctx, store, source, f.Settings.Wave)
 		if err == nil && run.Num == 0 {
-			err = noRunYet(store, source)
+			err = noRunYet(store, source, f.Settings.Wave)
 		}
 		return run, err
 	}
@@ -60,17 +61,20 @@ func NoSuchRun(store *state.Store, id string) error {
 }
 
 // noRunYet is the error for the newest run if there is none.
-func noRunYet(store *state.Store, source string) error {
+func noRunYet(store *state.Store, source, wave string) error {
 	what := "no run yet in the state database " + ui.Sanitize(store.Path())
+	if wave != "" {
+		what = fmt.Sprintf("no run of wave %s in the state database %s", wave, ui.Sanitize(store.Path()))
+	}
 	if source != "" {
 		what = fmt.Sprintf("no run of the source %s in the state database %s", ui.Sanitize(source), ui.Sanitize(store.Path()))
 	}
 	return exit.With(exit.CodeNoSuch, errors.New(what), "list the sources and their runs (--run ID also selects a plan):\n  "+cmdline.Line("status", cmdline.WithValue("state", store.Path())))
 }
 
-// NewestRun returns the newest run of one source or of all that is not a plan. If there is none,
-// its number is 0.
-func NewestRun(ctx context.Context, store *state.Store, source string) (newest state.Run, err error) {
+// NewestRun returns the newest run of one source or of all that is not a plan, and of one wave or of
+// all. If there is none, its number is 0.
+func NewestRun(ctx context.Context, store *state.Store, source, wave string) (newest state.Run, err error) {
 	pairs, err := store.Pairs(ctx)
 	if err != nil {
 		return newest, err
@@ -79,12 +83,13 @@ func NewestRun(ctx context.Context, store *state.Store, source string) (newest s
 		if source != "" && p.Source != source {
 			continue
 		}
+		p.Wave = wave
 		for _, find := range []func(context.Context, state.Pair) (state.Run, error){store.LastApplied, store.Unfinished} {
 			run, err := find(ctx, p)
 			if err != nil && !errors.Is(err, state.ErrNotFound) {
 				return newest, err
 			}
-			if err == nil && run.Num > newest.Num {
+			if err == nil && run.Num > newest.Num && (wave == "" || run.Pair.Wave == wave) {
 				newest = run
 			}
 		}

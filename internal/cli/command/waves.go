@@ -22,3 +22,9 @@ func (f *Factory) Waves() (migrate.Waves, error) {
 	}
 	return all, nil
 }
+
+// Wave returns the chosen wave; nil if there is none.
+func (f *Factory) Wave() (*migrate.Wave, error) {
+	all, err := f.Waves()
+	return all.Named(f.Settings.Wave), err
+}

@@ -20,6 +20,7 @@ import (
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/migrate/plan"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -116,6 +117,7 @@ func runPlan(ctx context.Context, f *command.Factory, cmd *cobra.Command, source
 	setSafetyChecks(f, planner, o.sync)
 	if f.Out.Verbose() {
 		planner.Unchanged = func(r state.Receipt) { showUnchanged(f, r) }
+		planner.Unassigned = func(o sources.Object) { showUnassigned(f, o) }
 	}
 	found := gatherFindings(ctx, f, s, planner, o.probe)
 	plan, err := planner.Plan(ctx, run)

@@ -33,7 +33,7 @@ type undoOptions struct {
 func NewUndoCommand(f *command.Factory) *cobra.Command {
 	var o undoOptions
 	c := &cobra.Command{
-		Use:   "undo --run ID",
+		Use:   "undo --run ID | --wave NAME",
 		Short: "Undo a run",
 		Long: `Undo reverts a run of migrate, sync, apply or enrich apply. It trashes the
 assets that the run created. It restores the old content, place and metadata of
@@ -48,6 +48,9 @@ run first. The service may process a new image for ten minutes and hide an edit
 during that time. --content finds such an edit. If an asset existed before the
 run, metadata that people added to it stays.
 
+--wave undoes all runs of a wave, the newest first. Runs of other waves stay. If
+the destination requires approvals, it undoes one run.
+
 After an interruption, run the same command again. Until the undo is finished,
 migrate and sync of the same source refuse to run. The service decides how long
 its trash keeps assets. If the destination requires approvals, see assetferry
@@ -60,11 +63,15 @@ help security.
 			if err := checkUndo(f, cmd, o); err != nil {
 				return err
 			}
+			if o.run == "" {
+				return undoWave(ctx, f, o)
+			}
 			return runUndo(ctx, f, o)
 		}),
 	}
 	flags := c.Flags()
 	flags.StringVar(&o.run, "run", "", "`ID` of the run; assetferry runs lists the IDs")
+	cmdline.Setting(flags, "wave", "undo all runs of the wave with this `name`")
 	flags.BoolVar(&o.apply, "apply", false, "carry out the undo instead of showing its plan")
 	flags.BoolVarP(&o.dryRun, "dry-run", "n", false, "only show the plan, as without --apply")
 	flags.BoolVar(&o.content, "content", false, "download each asset before it is trashed or replaced, and skip it if its content changed")
@@ -79,8 +86,10 @@ help security.
 // checkUndo finds errors in the flags before the first request.
 func checkUndo(f *command.Factory, cmd *cobra.Command, o undoOptions) error {
 	switch {
-	case o.run == "":
+	case o.run == "" && f.Settings.Wave == "":
 		return exit.Usage(errors.New("undo: --run is missing"), "list the runs:\n  "+f.Again("runs", nil))
+	case o.run != "" && cmd.Flags().Changed("wave"):
+		return exit.Usage(errors.New("--run and --wave cannot be used together"), "omit --wave to undo one run")
 	case o.yes && !o.apply:
 		return exit.Usage(errors.New("--yes needs --apply: without it, undo asks no question"), "add --apply, or omit --yes")
 	case o.apply && !o.yes && !f.OnlyRequests() && !ui.IsTerminal(f.Stdin):
@@ -90,13 +99,18 @@ func checkUndo(f *command.Factory, cmd *cobra.Command, o undoOptions) error {
 }
 
 func runUndo(ctx context.Context, f *command.Factory, o undoOptions) error {
-	began := time.Now()
 	f.Summary = &event.Summary{Command: "undo"}
 	defer f.StartWindow()()
 	s, err := openUndo(ctx, f, o)
 	if err != nil {
 		return err
 	}
+	return undoIn(ctx, f, s, o)
+}
+
+// undoIn undoes a run in an open state database.
+func undoIn(ctx context.Context, f *command.Factory, s *endpoints, o undoOptions) error {
+	began := time.Now()
 	if run, err := enrichment.In(s.store).Run(ctx, o.run); err == nil {
 		return enrichcmd.UndoEnrichment(ctx, f, s.dest, s.store, run, o.apply, o.yes)
 	} else if !errors.Is(err, state.ErrNotFound) {
@@ -338,7 +352,10 @@ func showUndo(ctx context.Context, f *command.Factory, s *endpoints, plan migrat
 	showTallies(f, plan.Tallies)
 	f.Out.Notef("Adopted assets, categories and folders stay.")
 	outcome.SumUp(f, plan.Run, plan.Tallies, time.Since(began))
-	if hasWork(plan.Tallies) {
+	switch byWave := f.Settings.Wave != "" && !f.Called.Flags().Changed("run"); {
+	case hasWork(plan.Tallies) && byWave:
+		f.Out.Next("Undo the runs of the wave:", f.Again("undo", nil, "--apply"))
+	case hasWork(plan.Tallies):
 		f.Out.Next("Undo the run:", outcome.ApplyUndo(f, undone))
 	}
 	if code := outcome.ExitOf(plan.Tallies); code != exit.CodeDone {

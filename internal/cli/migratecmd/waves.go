@@ -11,6 +11,7 @@ import (
 
 	"assetferry/internal/cli/command"
 	"assetferry/internal/cli/exit"
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/sources"
@@ -66,11 +67,20 @@ func introduceWave(ctx context.Context, f *command.Factory, s *endpoints) error 
 	return nil
 }
 
+// showUnassigned shows an object in no wave.
+func showUnassigned(f *command.Factory, o sources.Object) {
+	f.Out.Printf("no wave   %s  (%s)", ui.Sanitize(string(o.Key)), ui.Bytes(o.Size))
+	f.Out.Event("unassigned", event.Unassigned{Key: string(o.Key), Size: o.Size})
+}
+
 // showWaveFindings shows objects in no wave, and objects that changed after the freeze.
 func showWaveFindings(f *command.Factory, p migrate.Plan) {
 	found := p.Waves
 	if n := found.Unassigned; n.Objects > 0 {
 		f.Out.Notef("%s in no wave (%s): %s", ui.CountedAs(n.Objects, "object is", "objects are"), ui.Bytes(n.Bytes), firstKeys(n))
+		if n.Objects > int64(len(n.First)) && !f.Out.Verbose() {
+			f.Out.Notef("To list them all: plan with --verbose")
+		}
 	}
 	if n := found.Frozen; n.Objects > 0 {
 		f.Out.Notef("%s after the freeze of wave %s (%s): %s", ui.CountedAs(n.Objects, "object changed", "objects changed"), p.Run.Pair.Wave, ui.Bytes(n.Bytes), firstKeys(n))

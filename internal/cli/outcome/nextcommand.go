@@ -258,7 +258,8 @@ func literal(key string) string {
 
 // ApplyUndo returns the command that undoes a run, or resumes its undo.
 func ApplyUndo(f *command.Factory, undone state.Run) string {
-	return f.Again("undo", nil, "--run", undone.ID, "--apply")
+	this := []string{"--run", undone.ID, "--apply"}
+	return cmdline.Line("undo", append(f.Carried("undo", append(this, "--wave")), this...))
 }
 
 // ToGoOn returns the command that resumes a run, which may be an undo.

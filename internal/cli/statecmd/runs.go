@@ -88,7 +88,7 @@ func listRuns(ctx context.Context, f *command.Factory, store *state.Store, p sta
 		if !r.FinishedAt.IsZero() {
 			took = ui.Duration(runstatus.Took(r))
 		}
-		rows = append(rows, []string{r.ID, r.Command, how, r.StartedAt.Local().Format(time.DateTime), took,
+		rows = append(rows, []string{r.ID, commandOf(r), how, r.StartedAt.Local().Format(time.DateTime), took,
 			ui.Count(all), ui.Count(done), ui.Count(left)})
 		f.Out.Event("summary", recorded(r, tallies))
 	}

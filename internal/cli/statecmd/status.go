@@ -34,6 +34,11 @@ is the command that resumes it, retries failed objects, or overrides the safety
 check that stopped it. For all runs, see assetferry runs. For the details of a
 run, see assetferry report.
 
+If the runs have waves, status also lists the waves, with the stage of each:
+not planned, planned, running, stopped, incomplete, migrated, verified, or
+undone. Objects that changed after the freeze of a wave are counted. See
+assetferry help cutover.
+
 Status reads only the state database. It sends no request, and it works while
 another process is running.
 
@@ -68,6 +73,9 @@ func status(ctx context.Context, f *command.Factory) error {
 			return err
 		}
 		if err := showSync(ctx, f, store, p, runs); err != nil {
+			return err
+		}
+		if err := showWaves(ctx, f, store, p, atWork); err != nil {
 			return err
 		}
 		for n, r := range slices.Backward(runs) {
@@ -221,7 +229,7 @@ func showRun(ctx context.Context, f *command.Factory, store *state.Store, r stat
 			items += "\n    " + next.Why + "\n      " + next.Command
 		}
 	}
-	f.Out.Printf("  %s  %s, %s, started %s%s\n    %s", r.ID, r.Command, standing(r, atWork), r.StartedAt.Local().Format(time.DateTime), took, items)
+	f.Out.Printf("  %s  %s, %s, started %s%s\n    %s", r.ID, commandOf(r), standing(r, atWork), r.StartedAt.Local().Format(time.DateTime), took, items)
 	f.Out.Event("summary", recorded(r, tallies))
 	return nil
 }

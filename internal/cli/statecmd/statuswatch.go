@@ -15,7 +15,9 @@ import (
 
 // follow shows the newest run until it ends or its process has ended.
 func follow(ctx context.Context, f *command.Factory, store *state.Store) error {
-	newest := func(ctx context.Context) (state.Run, error) { return command.NewestRun(ctx, store, "") }
+	newest := func(ctx context.Context) (state.Run, error) {
+		return command.NewestRun(ctx, store, "", "")
+	}
 	w := &runstatus.Follower{
 		Out: f.Out, Now: clock.Now,
 		Look: func(ctx context.Context) (runstatus.Observation, error) {

@@ -63,6 +63,7 @@ func NewURLsCommand(f *command.Factory) *cobra.Command {
 	flags.StringVar(&job.output, "output", "", "write the map to this `file`; - is stdout")
 	flags.String("run", "", "use only objects that the run with this `ID` uploaded or adopted")
 	flags.String("source", "", "use only objects from the source with this `name`")
+	cmdline.Setting(flags, "wave", "use only objects of the wave with this `name`")
 	flags.BoolVar(&job.check, "check", false, "check that new URLs lead to their assets")
 	flags.IntVar(&job.sample, "sample", checkedURLs, "with --check: `number` of URLs to check")
 	flags.BoolVar(&job.all, "all", false, "with --check: check every URL")
@@ -245,7 +246,15 @@ func openRedirects(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 		return nil, err
 	}
 	f.Summary.Run, f.Summary.Source, f.Summary.Destination = run.ID, pair.Source, pair.Destination
-	return redirect.Open(ctx, store, pair, run.Num)
+	m, err := redirect.Open(ctx, store, pair, run.Num)
+	if err != nil {
+		return nil, err
+	}
+	if cmdline.Takes(cmd, "wave") { // a job of rewrite may have one, too
+		m.Wave, err = f.Wave()
+		f.Summary.Wave = m.Wave.Label()
+	}
+	return m, err
 }
 
 // choosePair returns the pair of source and destination that --run or --source selects, and
