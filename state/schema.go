@@ -21,7 +21,7 @@ import (
 const applicationID = 0x41535446
 
 // schemaVersion is stored in each state database. A change of the schema raises it.
-const schemaVersion = 2
+const schemaVersion = 5
 
 //go:embed schema.sql
 var schema string

@@ -300,7 +300,7 @@ func TestLawOfWaves(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(t)
 		defer w.close()
-		l := &waveLibrary{world: w, t: rt, contents: map[string]string{}, assets: map[string]string{}}
+		l := &waveLibrary{world: w, t: rt, contents: map[string]string{}, assets: map[string]string{}, left: map[string]bool{}}
 		l.waves(0)
 		for _, folder := range []string{"press", "shop", "other"} { // a wave without objects looks like a source that is not there
 			l.made++
@@ -326,6 +326,7 @@ type waveLibrary struct {
 	all      migrate.Waves
 	contents map[string]string // by key, at the source; each is unique
 	assets   map[string]string // by content, since its first upload
+	left     map[string]bool   // keys that objects were moved from: a new object there would get the asset
 	made     int
 }
 
@@ -344,14 +345,19 @@ func (l *waveLibrary) step() {
 	}
 	switch what := rapid.SampledFrom([]string{"put", "put", "put", "move", "move", "delete", "day", "waves", "run", "run", "run", "run"}).Draw(l.t, "what"); {
 	case what == "put":
+		at := key("key")
+		if l.left[at] {
+			return
+		}
 		l.made++
-		l.set(key("key"), fmt.Sprintf("%0*d", 4+l.made, l.made)) // of a size of its own
+		l.set(at, fmt.Sprintf("%0*d", 4+l.made, l.made)) // of a size of its own
 	case what == "move" && len(keys) > 0:
 		from, to := rapid.SampledFrom(keys).Draw(l.t, "from"), key("to")
-		if _, taken := l.contents[to]; taken {
+		if _, taken := l.contents[to]; taken || l.left[to] {
 			return
 		}
 		content := l.contents[from]
+		l.left[from] = true
 		l.remove(from)
 		l.set(to, content)
 	case what == "delete" && len(keys) > 0:
