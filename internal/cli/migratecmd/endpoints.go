@@ -82,19 +82,7 @@ func openEndpoints(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	if err := s.notItself(); err != nil {
 		return nil, err
 	}
-	if path, err = f.ScratchState(ctx, path); err != nil {
-		return nil, err
-	}
-	f.PrintLoss(path)
-	if s.store, err = f.OpenState(ctx, path); err != nil {
-		return nil, err
-	}
-	if s.pair, err = s.store.Pair(ctx, cmp.Or(f.Settings.SourceName, s.url), s.dest.Identity(), s.dest.URL); err != nil {
-		return nil, err
-	}
-	s.pair.Wave = s.rules.Wave.Label()
-	f.StartMeter(ctx, s.dest, s.store)
-	if err := s.notePurpose(ctx); err != nil {
+	if err := s.openState(ctx, f, path); err != nil {
 		return nil, err
 	}
 	if s.asked, err = outcome.Asks(f, s.url); err != nil {
@@ -112,6 +100,23 @@ func openEndpoints(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 		return s, s.checkVersions()
 	}
 	return s, errors.Join(approved.describesBy(rules), s.checkVersions())
+}
+
+// openState opens the state database, and finds source and destination in it.
+func (s *endpoints) openState(ctx context.Context, f *command.Factory, path string) (err error) {
+	if path, err = f.ScratchState(ctx, path); err != nil {
+		return err
+	}
+	f.PrintLoss(path)
+	if s.store, err = f.OpenState(ctx, path); err != nil {
+		return err
+	}
+	if s.pair, err = s.store.Pair(ctx, cmp.Or(f.Settings.SourceName, s.url), s.dest.Identity(), s.dest.URL); err != nil {
+		return err
+	}
+	s.pair.Wave = s.rules.Wave.Label()
+	f.StartMeter(ctx, s.dest, s.store)
+	return s.notePurpose(ctx)
 }
 
 // openMetadata opens the metadata table, which must be that of the approved plan if there is one.
