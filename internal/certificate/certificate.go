@@ -122,6 +122,7 @@ type Undo struct {
 type Run struct {
 	ID         string     `json:"id"`
 	Command    string     `json:"command"`
+	Wave       string     `json:"wave,omitempty"` // of the source; empty if the run covered all of it
 	State      string     `json:"state"`
 	PlanHash   string     `json:"plan_sha256"`
 	StartedBy  string     `json:"started_by"`

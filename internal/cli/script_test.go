@@ -254,7 +254,7 @@ func fieldsOf(kind string) []string {
 		"permission":   {"group", "category", "permissions", "state"},
 		"log_entry":    {"number", "recorded_at", "kind", "account", "host", "tool_version", "command", "previous_sha256", "sha256"},
 		"log_head":     {"entries", "sha256"},
-		"certificate":  {"file", "created_at", "complete", "verdict", "source", "destination", "assets", "bytes", "merkle_root_sha256", "signer"},
+		"certificate":  {"file", "created_at", "complete", "verdict", "source", "destination", "assets", "bytes", "merkle_root_sha256", "signer", "list"},
 		"inclusion":    {"key", "asset_id", "url", "size", "sha256", "number", "assets", "path_sha256", "merkle_root_sha256"},
 		"summary":      {"run", "command", "source", "destination", "actions", "states", "bytes", "seconds", "exit"},
 	}[kind]

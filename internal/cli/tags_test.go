@@ -24,13 +24,15 @@ func TestRequestsForTags(t *testing.T) {
 	for key := range files {
 		b.tag(key, "place", "Oslo")
 	}
-	var contents, tags, others atomic.Int64
+	var contents, tags, versioning, others atomic.Int64
 	b.wrap(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			switch {
 			case r.URL.Query().Has("tagging"):
 				tags.Add(1)
 			case r.URL.Query().Has("list-type"), r.Method == http.MethodHead: // the latter for the manifest of an export
+			case r.URL.Query().Has("versioning"):
+				versioning.Add(1)
 			case r.Method == http.MethodGet:
 				contents.Add(1)
 			default:
@@ -54,8 +56,12 @@ func TestRequestsForTags(t *testing.T) {
 	} {
 		contents.Store(0)
 		tags.Store(0)
+		versioning.Store(0)
 		env := append(append(call.service.variables(), b.variables()...), "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=secret")
 		assetferry(t, dir, env, call.args...).must(t, exit.CodeDone)
+		if asks := call.name == "plan"; (versioning.Load() == 1) != asks { // whether the bucket keeps versions
+			t.Errorf("%s: %d requests about versions", call.name, versioning.Load())
+		}
 		if contents.Load() != call.contents || tags.Load() != call.tags || others.Load() != 0 {
 			t.Errorf("%s: %d requests for contents, %d for tags and %d others; want %d, %d and 0",
 				call.name, contents.Load(), tags.Load(), others.Load(), call.contents, call.tags)

@@ -156,6 +156,13 @@ func beforeExamples(examples string) []string {
 	if strings.Contains(examples, "urls.tsv") {
 		before = append(before, "assetferry urls --old-prefix https://old.example.com/files/ > urls.tsv")
 	}
+	if strings.Contains(examples, "profile.yaml") {
+		before = append(before, `printf 'version: 1\nlatency: 10ms\n' > profile.yaml`)
+	}
+	if strings.Contains(examples, "rights.csv") {
+		before = append(before, `printf 'group;category;asset:create\neditors;Images;x\n' > rights.csv`,
+			`printf 'destinations:\n  production:\n    url: %s\n    environment: %s\n    access_key_env: ASSETFERRY_ACCESS_KEY\n' "$ASSETFERRY_URL" "$ASSETFERRY_ENVIRONMENT_ID" > assetferry.yaml`)
+	}
 	if strings.Contains(examples, "house-style") {
 		before = append(before, "assetferry ai contexts create 'House style' --prompt alt=@alt.txt --file glossary.md > style.txt",
 			`STYLE=$(sed -nE 's/^Context +([^ ]+).*/\1/p' style.txt) PROMPT=$(sed -nE 's/^Prompt +([^ ]+).*/\1/p' style.txt) FILE=$(sed -nE 's/^File +([^ ]+).*/\1/p' style.txt)`)

@@ -511,6 +511,7 @@ type Certificate struct {
 	Bytes       int64  `json:"bytes"`
 	Root        string `json:"merkle_root_sha256"`
 	Signer      string `json:"signer"`
+	List        bool   `json:"list"` // the list of assets is beside the certificate
 }
 
 // An Inclusion is an "inclusion" event: the record of one asset in a certificate.

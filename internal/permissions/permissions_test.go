@@ -213,6 +213,19 @@ func TestSkipped(t *testing.T) {
 	}
 }
 
+// The test verifies that two spellings in a table do not create two groups.
+func TestSpellings(t *testing.T) {
+	m := &memory{categories: []assets.Category{{ID: "a", Name: "Images"}}}
+	access := []assets.Permission{assets.AccessCategory}
+	p, err := Apply(t.Context(), m, NewTable([]Row{{"Editors", "Images", access}, {"editors", "Images", access}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if skipped := p.Of(Skipped); len(m.groups) != 1 || len(skipped) != 1 || skipped[0].Group != "editors" || skipped[0].Reason != SimilarGroup {
+		t.Errorf("got %+v, %+v", m.groups, skipped)
+	}
+}
+
 // The test verifies that an incomplete response does not count as permissions in all categories.
 func TestOmittedCategories(t *testing.T) {
 	m := &memory{groups: []assets.Group{{ID: "1", Name: "g"}}, grants: []assets.Grant{{ID: "p", GroupID: "1", Allowed: map[assets.Permission]bool{assets.AccessCategory: true}}}}

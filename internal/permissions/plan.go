@@ -223,6 +223,13 @@ func (c *comparison) findGroup(e *Entry) bool {
 			similar = append(similar, g.ID)
 		}
 	}
+	if len(same) == 0 {
+		for _, g := range c.p.Groups { // that the table creates
+			if g.New && g.Name != e.Group && strings.EqualFold(g.Name, e.Group) {
+				similar = append(similar, g.Name)
+			}
+		}
+	}
 	switch {
 	case len(same) > 1:
 		e.Reason, e.IDs = AmbiguousGroup, same

@@ -162,7 +162,11 @@ func verification(v certificate.Verification) string {
 }
 
 func runText(r certificate.Run) string {
-	text := fmt.Sprintf("%s %s, %s, plan %s", r.ID, r.Command, r.State, r.PlanHash)
+	command := r.Command
+	if r.Wave != "" {
+		command += " of wave " + r.Wave
+	}
+	text := fmt.Sprintf("%s %s, %s, plan %s", r.ID, command, r.State, r.PlanHash)
 	switch {
 	case r.Key != "":
 		text += fmt.Sprintf(", approved by %s with %s", r.Approver, r.Key)

@@ -17,6 +17,7 @@ import (
 	"assetferry/internal/cli/command"
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/event"
+	"assetferry/internal/report"
 	"assetferry/internal/ui"
 	"assetferry/state"
 	"assetferry/state/actionlog"
@@ -35,8 +36,8 @@ func newCreateCommand(f *command.Factory) *cobra.Command {
 records of all assets to a second file beside it, with the suffix .assets. Keep
 both files together. The list contains the keys and URLs of all assets.
 
-The key is an Ed25519 key of ssh-keygen or openssl. Create asks for its
-passphrase if it has one. Create replaces no certificate and sends no request.
+The key is an Ed25519 key of ssh-keygen, or of openssl without a passphrase.
+Create asks for the passphrase of ssh-keygen. Create replaces no certificate and sends no request.
 Without --accept-incomplete, it refuses a migration that is incomplete or not
 verified. For the steps before and after it, see assetferry help evidence.
 `,
@@ -45,10 +46,12 @@ verified. For the steps before and after it, see assetferry help evidence.
 			if key == "" {
 				return exit.Usage(errors.New("--key is missing"), "name the file of an Ed25519 key; to create one:\n  ssh-keygen -t ed25519 -f FILE")
 			}
-			if _, err := os.Lstat(output); err == nil {
-				return exit.With(exit.CodeError, fmt.Errorf("%s exists, and a certificate is never replaced", ui.Sanitize(output)), "name another file with --output")
+			for _, name := range []string{output, output + listSuffix} {
+				if _, err := os.Lstat(name); err == nil {
+					return exit.With(exit.CodeError, fmt.Errorf("%s exists, and a certificate is never replaced", ui.Sanitize(name)), "name another file with --output")
+				}
 			}
-			private, err := readKey(f, key)
+			private, err := readKey(ctx, f, key)
 			if err != nil {
 				return err
 			}
@@ -62,33 +65,56 @@ verified. For the steps before and after it, see assetferry help evidence.
 	return c
 }
 
-func readKey(f *command.Factory, name string) (ed25519.PrivateKey, error) {
+func readKey(ctx context.Context, f *command.Factory, name string) (ed25519.PrivateKey, error) {
 	text, err := readFile(name, maxKey)
 	if err != nil {
 		return nil, exit.Usage(fmt.Errorf("--key: %w", err), "")
 	}
+	hint := "name a private Ed25519 key of ssh-keygen, or of openssl without a passphrase; to create one:\n  ssh-keygen -t ed25519 -f FILE"
 	key, err := certificate.ParseKey(text, nil)
 	if errors.Is(err, certificate.ErrPassphrase) {
 		var passphrase []byte
-		if passphrase, err = askPassphrase(f, name); err == nil {
+		hint = "run the command in a terminal, and enter the passphrase of the key"
+		if passphrase, err = askPassphrase(ctx, f, name); err == nil {
 			key, err = certificate.ParseKey(text, passphrase)
 		}
 	}
+	if ctx.Err() != nil { // at the question
+		return nil, context.Cause(ctx)
+	}
 	if err != nil {
-		return nil, exit.Usage(fmt.Errorf("--key %s: %w", ui.Sanitize(name), err), "to create a key:\n  ssh-keygen -t ed25519 -f FILE")
+		return nil, exit.Usage(fmt.Errorf("--key %s: %w", ui.Sanitize(name), err), hint)
 	}
 	return key, nil
 }
 
 // askPassphrase asks for a passphrase at the terminal. It is never in a flag or a variable.
-func askPassphrase(f *command.Factory, name string) ([]byte, error) {
+func askPassphrase(ctx context.Context, f *command.Factory, name string) ([]byte, error) {
 	in, ok := f.Stdin.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) {
 		return nil, errors.New("the key needs its passphrase, and stdin is not a terminal")
 	}
+	before, err := term.GetState(int(in.Fd()))
+	if err != nil {
+		return nil, err
+	}
 	fmt.Fprintf(f.Stderr, "Passphrase of %s: ", ui.Sanitize(name))
 	defer fmt.Fprintln(f.Stderr)
-	return term.ReadPassword(int(in.Fd()))
+	type answer struct {
+		text []byte
+		err  error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		text, err := term.ReadPassword(int(in.Fd()))
+		answered <- answer{text, err}
+	}()
+	select {
+	case a := <-answered:
+		return a.text, a.err
+	case <-ctx.Done(): // the reader still waits, and the terminal must show what is typed again
+		return nil, errors.Join(context.Cause(ctx), term.Restore(int(in.Fd()), before))
+	}
 }
 
 func create(ctx context.Context, f *command.Factory, cmd *cobra.Command, key ed25519.PrivateKey, output string, incomplete bool) error {
@@ -116,9 +142,21 @@ func create(ctx context.Context, f *command.Factory, cmd *cobra.Command, key ed2
 	}
 	if !c.Verdict.Complete && !incomplete {
 		return exit.With(exit.CodeSafetyCheck, fmt.Errorf("the migration of %s cannot be certified as complete: %s. %s", ui.Sanitize(c.Source), c.Verdict.Title, c.Verdict.Message),
-			"verify all assets, or add --accept-incomplete for a certificate that says so:\n  "+f.Again("verify", nil))
+			lacks(f, run, c))
 	}
 	return seal(ctx, f, store, run, c, key, output)
+}
+
+// lacks returns what to do before a migration can be certified.
+func lacks(f *command.Factory, run state.Run, c certificate.Certificate) string {
+	const or = ", or add --accept-incomplete for a certificate that says so"
+	switch kind := report.Kind(c.Verdict.Kind); {
+	case kind == report.Complete:
+		return "verify all assets" + or + ":\n  " + f.Again("verify", nil)
+	case kind == report.Selection && run.Pair.Wave != "":
+		return "after the last wave, remove the waves from the configuration, run sync and verify" + or
+	}
+	return "see what is missing" + or + ":\n  " + f.Again("report", nil)
 }
 
 // seal writes the list first. The action log names the certificate before the certificate exists,
@@ -164,8 +202,9 @@ func seal(ctx context.Context, f *command.Factory, store *state.Store, run state
 
 // eventOf returns the event of a certificate.
 func eventOf(file string, c certificate.Certificate) event.Certificate {
+	_, err := os.Stat(file + listSuffix)
 	return event.Certificate{
-		File: file, CreatedAt: ui.UTC(c.CreatedAt), Complete: c.Verdict.Complete, Verdict: c.Verdict.Kind, Source: c.Source, Destination: c.Destination,
+		List: err == nil, File: file, CreatedAt: ui.UTC(c.CreatedAt), Complete: c.Verdict.Complete, Verdict: c.Verdict.Kind, Source: c.Source, Destination: c.Destination,
 		Assets: c.Assets.Objects, Bytes: c.Assets.Bytes, Root: c.Assets.Root, Signer: c.Signer.Fingerprint,
 	}
 }

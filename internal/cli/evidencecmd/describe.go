@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -42,7 +43,7 @@ func describe(ctx context.Context, f *command.Factory, store *state.Store, run s
 	c = certificate.Certificate{
 		Tool: cmdline.Version(), CreatedAt: clock.Now(), Source: run.Pair.Source, Destination: run.Pair.Destination, DestinationURL: run.Pair.URL,
 		Sandbox: r.Run.Purpose == "sandbox", Listed: amount(r.Results.Listed), EarlierFailed: r.MissingFromEarlier,
-		Verdict: certificate.Verdict{Complete: r.Verdict.Kind == report.Verified, Kind: string(r.Verdict.Kind), Title: r.Verdict.Title, Message: r.Verdict.Message},
+		Verdict: verdictOf(run, r),
 		Verification: certificate.Verification{Level: v.Level, At: v.At, Differences: v.Differences, Verified: v.Verified,
 			ByChecksum: v.ByChecksum, NotVerified: v.NotVerified},
 		Results: []certificate.Count{}, Problems: []certificate.Count{}, Skipped: []certificate.Count{}, Undo: undoOf(run, r, f.Settings.KeepRuns),
@@ -59,8 +60,23 @@ func describe(ctx context.Context, f *command.Factory, store *state.Store, run s
 	if c.Runs, err = runsOf(ctx, store, run.Pair.ID); err != nil {
 		return c, err
 	}
-	c.URLs, err = lastURLCheck(ctx, store)
+	c.URLs, err = lastURLCheck(ctx, store, run.Pair)
 	return c, err
+}
+
+// verdictOf returns the verdict on the migration of a source. A run of a wave says nothing about the
+// objects of other waves and of no wave, so it does not make the migration complete.
+func verdictOf(run state.Run, r report.Report) certificate.Verdict {
+	v := certificate.Verdict{Complete: r.Verdict.Kind == report.Verified, Kind: string(r.Verdict.Kind), Title: r.Verdict.Title, Message: r.Verdict.Message}
+	switch {
+	case !v.Complete:
+	case run.Pair.Wave != "":
+		v.Complete, v.Kind, v.Title = false, string(report.Selection), "Complete for part of the source"
+		v.Message = fmt.Sprintf("The last run covered only wave %s. %s", run.Pair.Wave, v.Message)
+	default:
+		v.Title = "Complete and verified" // also after a sync that changed nothing
+	}
+	return v
 }
 
 func amount(a report.Amount) certificate.Amount { return certificate.Amount(a) }
@@ -89,7 +105,7 @@ func runsOf(ctx context.Context, store *state.Store, pair int64) ([]certificate.
 			continue
 		}
 		c := certificate.Run{
-			ID: r.ID, Command: r.Command, State: string(r.State), PlanHash: r.PlanHash, StartedBy: r.StartedBy, StartedAt: r.StartedAt, FinishedAt: orNone(r.FinishedAt),
+			ID: r.ID, Command: r.Command, Wave: r.Pair.Wave, State: string(r.State), PlanHash: r.PlanHash, StartedBy: r.StartedBy, StartedAt: r.StartedAt, FinishedAt: orNone(r.FinishedAt),
 			Approver: r.Approver.Name, Key: r.Approver.Key, StatedBy: r.Approver.StatedBy, ApprovedAt: orNone(r.ApprovedAt), Counts: []certificate.Count{},
 		}
 		if r.Undoes != 0 {
@@ -121,12 +137,13 @@ func orNone(t time.Time) *time.Time {
 	return &t
 }
 
-// lastURLCheck returns the last result of urls --check in the action log; nil if there is none.
-func lastURLCheck(ctx context.Context, store *state.Store) (last *certificate.URLCheck, err error) {
+// lastURLCheck returns the last result of urls --check for a source and a destination in the action
+// log; nil if there is none.
+func lastURLCheck(ctx context.Context, store *state.Store, pair state.Pair) (last *certificate.URLCheck, err error) {
 	var chain actionlog.Chain
 	_, err = store.ReadLog(ctx, 0, func(line string) error {
 		e, err := chain.Add(line)
-		if err != nil || e.Kind != actionlog.URLsChecked {
+		if err != nil || e.Kind != actionlog.URLsChecked || e.Details["source"] != pair.Source || e.Details["destination"] != pair.Destination {
 			return err
 		}
 		last = &certificate.URLCheck{At: e.Time, Checked: number(e.Details["checked"]), Wrong: number(e.Details["wrong"]), Readable: number(e.Details["readable"])}

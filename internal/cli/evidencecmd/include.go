@@ -58,7 +58,7 @@ func include(ctx context.Context, f *command.Factory, key, name, output string) 
 	i, err := certificate.Include(list, info.Size(), c.Assets, key)
 	switch {
 	case errors.Is(err, certificate.ErrNotListed):
-		return exit.With(exit.CodeNoSuch, fmt.Errorf("%s: %w", ui.Sanitize(key), err), "check the key; to list all records of the object:\n  assetferry explain KEY")
+		return exit.With(exit.CodeNoSuch, fmt.Errorf("%s: %w", ui.Sanitize(key), err), "check the key. An object that shares the asset of another one is covered by the key of that object; to show it:\n  assetferry explain KEY")
 	case err != nil:
 		return differs(f, name+listSuffix, err, getOriginal)
 	}

@@ -40,8 +40,8 @@ changes nothing. Otherwise the plan is for an empty service with the profile.
 The result is a range, because measured latencies vary. It does not include the
 time in which the source delivers content, if that is slower than the service.
 `,
-		Example: `  assetferry rehearse ./photos --profile assetferry-profile.yaml
-  assetferry rehearse ./photos --profile assetferry-profile.yaml --until 06:00`,
+		Example: `  assetferry rehearse ./photos --unsupported skip --profile profile.yaml
+  assetferry rehearse ./photos --unsupported skip --profile profile.yaml --until 06:00`,
 		Args:              command.SourceOrJob,
 		ValidArgsFunction: cmdline.Directories,
 		RunE: f.DoSource(func(ctx context.Context, cmd *cobra.Command, source string) error {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -50,7 +51,7 @@ workspace as FROM, you can edit and approve its permissions before you apply
 them.
 `,
 		Example: `  assetferry permissions plan rights.csv
-  assetferry permissions plan ckbox://production --output rights.csv`,
+  assetferry permissions plan ckbox://production --to sandbox --output copied.csv`,
 		Args: cmdline.One("FROM"),
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error { return plan(ctx, f, args[0], output) }),
 	}
@@ -103,6 +104,9 @@ func read(ctx context.Context, f *command.Factory, from string) (w *wanted, err 
 		return w, err
 	}
 	w.Table, err = permissions.Open(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return w, exit.Usage(fmt.Errorf("the table %s does not exist", ui.Sanitize(from)), "check the path")
+	}
 	if _, wrong := errors.AsType[*tabular.Mistakes](err); wrong {
 		return w, exit.Usage(err, exit.HintOf(err))
 	}
@@ -149,7 +153,7 @@ func plan(ctx context.Context, f *command.Factory, from, output string) error {
 		from = output
 	}
 	if p.Adds() {
-		f.Out.Next("add them", f.Again("permissions apply", []string{from}, "--hash", table.Hash()))
+		f.Out.Next("add them:", f.Again("permissions apply", []string{from}, "--hash", table.Hash()))
 	}
 	return r.outcome(nil)
 }

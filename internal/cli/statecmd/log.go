@@ -96,20 +96,30 @@ func changedLog(f *command.Factory, err error, hint string) error {
 }
 
 // eachEntry verifies the log, and calls a function for each entry from a time on. An entry is not
-// older than those before it, even if the clock was set back.
+// older than those before it, even if the clock was set back. Another process may add entries
+// meanwhile, so the stored end need not be the last entry.
 func eachEntry(ctx context.Context, store *state.Store, from time.Time, each func(string, actionlog.Entry, actionlog.Head) error) (actionlog.Head, error) {
 	var chain actionlog.Chain
 	started := false
-	_, err := store.ReadLog(ctx, 0, func(line string) error {
+	stored, err := store.LogHead(ctx)
+	if err != nil {
+		return stored, err
+	}
+	ends := stored.Entries == 0
+	_, err = store.ReadLog(ctx, 0, func(line string) error {
 		e, err := chain.Add(line)
 		if err != nil {
 			return err
 		}
+		ends = ends || chain.Head() == stored
 		if started = started || !e.Time.Before(from); !started {
 			return nil
 		}
 		return each(line, e, chain.Head())
 	})
+	if err == nil && !ends {
+		err = fmt.Errorf("%w: it ends after entry %d of %d, or with another entry", actionlog.ErrChanged, chain.Head().Entries, stored.Entries)
+	}
 	return chain.Head(), err
 }
 
@@ -124,6 +134,9 @@ func exportLog(ctx context.Context, f *command.Factory, store *state.Store, from
 		})
 		if err != nil {
 			return err
+		}
+		if written == 0 && head.Entries > 0 { // an export without entries cannot be verified
+			return exit.With(exit.CodeNoSuch, fmt.Errorf("the action log has no entry since %s", from.Format(time.DateOnly)), "name an earlier date with --since")
 		}
 		return actionlog.WriteTrailer(w, head)
 	})

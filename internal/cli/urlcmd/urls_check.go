@@ -41,7 +41,7 @@ func checkURLs(ctx context.Context, f *command.Factory, cmd *cobra.Command, job 
 	f.Summary.Checks = &event.Checks{Checked: c.Public + c.Private, Differences: c.Different + c.Readable}
 	watch.ShowFound()
 	if _, err := store.Note(ctx, actionlog.Entry{Kind: actionlog.URLsChecked, Details: actionlog.Details{
-		"checked": c.Public + c.Private, "wrong": c.Different, "readable": c.Readable,
+		"source": f.Summary.Source, "destination": f.Summary.Destination, "checked": c.Public + c.Private, "wrong": c.Different, "readable": c.Readable,
 	}}); err != nil {
 		return err
 	}
