@@ -405,11 +405,11 @@ func (s *Store) LastApplied(ctx context.Context, pair Pair) (Run, error) {
 
 // Unfinished returns the newest run of the pair that is more than a plan and can be resumed;
 // ErrNotFound if there is none. A run of the whole source is unfinished for each wave, and a run of
-// a wave for the whole source.
+// a wave for the whole source. Runs that are being applied come first.
 func (s *Store) Unfinished(ctx context.Context, pair Pair) (Run, error) {
 	runs, err := query(ctx, s.r, "find unfinished run", scanRun,
 		`SELECT `+runColumns+` WHERE r.pair = ?1 AND (?2 = '' OR r.wave IN ('', ?2)) AND r.state NOT IN ('finished', 'superseded')
-		AND r.command <> 'plan' ORDER BY r.num DESC LIMIT 1`, pair.ID, pair.Wave)
+		AND r.command <> 'plan' ORDER BY r.state = 'applying' DESC, r.num DESC LIMIT 1`, pair.ID, pair.Wave)
 	return First(runs, err, "unfinished run")
 }
 

@@ -155,12 +155,14 @@ func (s *Store) LastFinished(ctx context.Context, pair Pair, command string) (Ru
 }
 
 // forgetFailures deletes the failures of objects that a sync found unchanged, or did not find any
-// more. A run of a wave keeps the failures of other waves.
+// more. A run of a wave keeps the failures of other waves. It also keeps those of objects that may have
+// been uploaded and have no receipt: they may be in another wave since the waves were changed.
 func forgetFailures(ctx context.Context, tx *sql.Tx, run Run, e Ending) error {
 	if e.Absent == "" && !e.Retried {
 		return nil
 	}
-	_, err := tx.ExecContext(ctx, `DELETE FROM failures WHERE pair = ?1 AND (?5 = '' OR last_run IN (SELECT num FROM runs WHERE pair = ?1 AND wave = ?5)) AND NOT EXISTS (SELECT 1 FROM items i
+	_, err := tx.ExecContext(ctx, `DELETE FROM failures WHERE pair = ?1 AND (?5 = '' OR last_run IN (SELECT num FROM runs WHERE pair = ?1 AND wave = ?5)
+		AND (unclear = 0 OR EXISTS (SELECT 1 FROM receipts r WHERE r.pair = ?1 AND r.key = failures.key))) AND NOT EXISTS (SELECT 1 FROM items i
 		WHERE i.run = ?2 AND i.key = failures.key AND i.reason <> ?3 AND (?4 = '' OR i.obstacle <> ?4))`, run.Pair.ID, run.Num, e.Touched, e.Absent, run.Pair.Wave)
 	return err
 }

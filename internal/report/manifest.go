@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -34,10 +35,10 @@ type ManifestEntry struct {
 	checksum []byte
 }
 
-// WriteManifest writes the checksums of all objects that have assets, in key order, as sha256sum
-// reads them. Other facts are in comments, which it ignores. clean is applied to names; nil leaves
+// WriteManifest writes the checksums of all objects of a wave that have assets, in key order, as
+// sha256sum reads them. The nil wave is the whole source. Other facts are in comments, which it ignores. clean is applied to names; nil leaves
 // them as they are.
-func WriteManifest(ctx context.Context, w io.Writer, store *state.Store, pair state.Pair, tool string, clean func(string) string) error {
+func WriteManifest(ctx context.Context, w io.Writer, store *state.Store, pair state.Pair, wave *migrate.Wave, tool string, clean func(string) string) error {
 	if clean == nil {
 		clean = func(s string) string { return s }
 	}
@@ -55,6 +56,9 @@ func WriteManifest(ctx context.Context, w io.Writer, store *state.Store, pair st
 	for e, err := range manifestEntries(ctx, store, pair.ID) {
 		if err != nil {
 			return err
+		}
+		if !wave.HasKey(e.Key) {
+			continue
 		}
 		objects, bytes = objects+1, bytes+e.Size
 		text, err := json.Marshal(e)

@@ -28,7 +28,7 @@ func TestManifest(t *testing.T) {
 	r.Unsupported, r.Duplicates = "skip", "one-asset"
 	run := w.migrate(r)
 	var out bytes.Buffer
-	must(t, report.WriteManifest(t.Context(), &out, w.store, run.Pair, "1.0", nil))
+	must(t, report.WriteManifest(t.Context(), &out, w.store, run.Pair, nil, "1.0", nil))
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	if !strings.HasPrefix(lines[0], "# Manifest of assetferry, form 1.") || !strings.HasPrefix(lines[1], "# {") || !strings.Contains(lines[len(lines)-1], `{"objects":5,`) {
 		t.Errorf("got\n%s", out.String())
@@ -54,7 +54,7 @@ func TestManifest(t *testing.T) {
 	if d := cmp.Diff(want, got, cmpopts.IgnoreFields(report.ManifestEntry{}, "Version", "AssetID", "URL", "At", "Run"), cmpopts.IgnoreUnexported(report.ManifestEntry{})); d != "" {
 		t.Errorf("want -, got +:\n%s", d)
 	}
-	if err := report.WriteManifest(t.Context(), full{}, w.store, run.Pair, "1.0", nil); err == nil {
+	if err := report.WriteManifest(t.Context(), full{}, w.store, run.Pair, nil, "1.0", nil); err == nil {
 		t.Error("a full disk is no error")
 	}
 }

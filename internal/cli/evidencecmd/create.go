@@ -37,7 +37,8 @@ records of all assets to a second file beside it, with the suffix .assets. Keep
 both files together. The list contains the keys and URLs of all assets.
 
 The key is an Ed25519 key of ssh-keygen, or of openssl without a passphrase.
-Create asks for the passphrase of ssh-keygen. Create replaces no certificate and sends no request.
+Create asks for the passphrase of ssh-keygen. Create replaces no certificate and
+sends no request.
 Without --accept-incomplete, it refuses a migration that is incomplete or not
 verified. For the steps before and after it, see assetferry help evidence.
 `,

@@ -421,7 +421,7 @@ func resumeOrBegin(ctx context.Context, f *command.Factory, s *endpoints, applie
 		if err := giveUp(ctx, f, s, applier, run, decided); err != nil {
 			return run, err
 		}
-		return beginRun(ctx, f, s, o)
+		return resumeOrBegin(ctx, f, s, applier, o) // the runs of other waves may be unfinished, too
 	case migrate.StepBegin:
 		return beginRun(ctx, f, s, o)
 	}

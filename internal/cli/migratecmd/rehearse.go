@@ -35,13 +35,14 @@ writes the profile. The simulation uses the rate limiter of real runs, but no
 content and no time: the uploads of a weekend take seconds.
 
 If a destination is configured, the plan reads it and its state database, and
-changes nothing. Otherwise the plan is for an empty service with the profile.
+changes nothing. Without a destination, and with --to sandbox, the plan is for
+an empty service with the profile.
 
 The result is a range, because measured latencies vary. It does not include the
 time in which the source delivers content, if that is slower than the service.
 `,
 		Example: `  assetferry rehearse ./photos --unsupported skip --profile profile.yaml
-  assetferry rehearse ./photos --unsupported skip --profile profile.yaml --until 06:00`,
+  assetferry rehearse ./photos --unsupported skip --profile profile.yaml -j 32`,
 		Args:              command.SourceOrJob,
 		ValidArgsFunction: cmdline.Directories,
 		RunE: f.DoSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
@@ -89,6 +90,9 @@ func rehearse(ctx context.Context, f *command.Factory, cmd *cobra.Command, sourc
 	f.Out.Notef("Source       %s", ui.Sanitize(s.pair.Source))
 	f.Out.Notef("Destination  %s", ui.Sanitize(s.dest.String()))
 	f.Out.Notef("Profile      %s", ui.Sanitize(measuredText(o.profile, p)))
+	if err := introduceWave(ctx, f, s); err != nil {
+		return err
+	}
 	introduceMetadata(f, s.metadata, true)
 	run, err := s.begin(ctx, "plan")
 	if err != nil {
@@ -101,6 +105,12 @@ func rehearse(ctx context.Context, f *command.Factory, cmd *cobra.Command, sourc
 	}
 	f.Out.Printf("%s", planned(plan))
 	showTallies(f, plan.Tallies)
+	if s.rules.BringsVersions() {
+		if err := showHistories(ctx, f, s, plan); err != nil {
+			return err
+		}
+	}
+	showWaveFindings(f, plan)
 	if plan.Blocked(s.rules) {
 		showUnsupported(f, plan)
 		return exit.With(exit.CodeSafetyCheck, errors.New("unsupported file types block the plan"), "skip these objects:\n  "+f.Again("rehearse", f.SourceArgument(source), "--profile", o.profile, "--unsupported", "skip"))
@@ -242,6 +252,16 @@ func timeOfDay(t, now time.Time) string {
 // items returns the planned items with their requests.
 func (r *rehearsalOf) items(ctx context.Context, foldersMissing bool) iter.Seq2[rehearsal.Item, error] {
 	return func(yield func(rehearsal.Item, error) bool) {
+		older, err := r.store.Histories(ctx, r.plan.Run.Num)
+		if err != nil {
+			yield(rehearsal.Item{}, err)
+			return
+		}
+		for range older.Brought { // of about the same size
+			if !yield(rehearsal.Item{Size: older.BroughtBytes / older.Brought}, nil) {
+				return
+			}
+		}
 		folders := map[string]bool{}
 		for i, err := range r.store.Items(ctx, r.plan.Run.Num, state.ItemPlanned) {
 			if err != nil {

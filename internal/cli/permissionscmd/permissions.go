@@ -51,7 +51,7 @@ workspace as FROM, you can edit and approve its permissions before you apply
 them.
 `,
 		Example: `  assetferry permissions plan rights.csv
-  assetferry permissions plan ckbox://production --to sandbox --output copied.csv`,
+  assetferry permissions plan ckbox://production --to sandbox --output all.csv`,
 		Args: cmdline.One("FROM"),
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error { return plan(ctx, f, args[0], output) }),
 	}

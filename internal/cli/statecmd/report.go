@@ -85,6 +85,8 @@ row has key, asset_id, expires and state. --only lists the assets in a state:
 expired, expiring, valid, no_date or unreadable. The json document has a count
 for each state, and within_days.
 
+With --wave, the manifest and --rights have only the objects of the wave.
+
 Fields of the json document. Each amount has the fields objects and bytes:
   verdict                   kind (verified, complete, selection, partial,
                             incomplete, different, unfinished, stopped, undone,
@@ -221,8 +223,12 @@ func writeManifest(ctx context.Context, f *command.Factory, store *state.Store, 
 	if err := sumUpReport(ctx, f, store, run); err != nil || f.Out.JSON() && o.output == "" {
 		return err
 	}
-	err := f.WriteOutput(o.output, func(w io.Writer) error {
-		return report.WriteManifest(ctx, w, store, run.Pair, cmdline.Version(), cleanFor(f, o))
+	wave, err := f.Wave()
+	if err != nil {
+		return err
+	}
+	err = f.WriteOutput(o.output, func(w io.Writer) error {
+		return report.WriteManifest(ctx, w, store, run.Pair, wave, cmdline.Version(), cleanFor(f, o))
 	})
 	if err == nil && o.output != "" && o.output != "-" {
 		f.Out.Notef("Wrote %s", ui.Sanitize(o.output))

@@ -17,6 +17,8 @@ import (
 	"assetferry/internal/rights"
 	"assetferry/internal/tabular"
 	"assetferry/internal/ui"
+	"assetferry/migrate"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -66,10 +68,14 @@ func reportRights(ctx context.Context, f *command.Factory, cmd *cobra.Command, o
 	if err := sumUpReport(ctx, f, store, run); err != nil || f.Out.JSON() && o.output == "" {
 		return err
 	}
-	return f.WriteOutput(o.output, func(w io.Writer) error { return o.writeRights(ctx, w, store, run.Pair) })
+	wave, err := f.Wave()
+	if err != nil {
+		return err
+	}
+	return f.WriteOutput(o.output, func(w io.Writer) error { return o.writeRights(ctx, w, store, run.Pair, wave) })
 }
 
-func (o reportOptions) writeRights(ctx context.Context, w io.Writer, store *state.Store, pair state.Pair) error {
+func (o reportOptions) writeRights(ctx context.Context, w io.Writer, store *state.Store, pair state.Pair, wave *migrate.Wave) error {
 	table, counts := tabular.NewWriter(w), map[rights.State]int64{}
 	isTable := o.format == "csv" || o.format == "text" && o.only != ""
 	if isTable {
@@ -80,6 +86,9 @@ func (o reportOptions) writeRights(ctx context.Context, w io.Writer, store *stat
 	for a, err := range rights.Assets(ctx, store, pair.ID, clock.Now(), o.within) {
 		if err != nil {
 			return err
+		}
+		if !wave.HasKey(sources.Key(a.Key)) {
+			continue
 		}
 		counts[a.State]++
 		switch {

@@ -99,7 +99,7 @@ func wavesOf(ctx context.Context, f *command.Factory, store *state.Store, p stat
 	for _, w := range configured {
 		all = append(all, &waveStatus{Wave: w})
 	}
-	known := 0
+	known, undos := 0, map[string][]state.Run{} // of waves that are not in the configuration
 	for _, r := range runs {
 		if r.Pair.Wave == "" {
 			continue
@@ -111,11 +111,12 @@ func wavesOf(ctx context.Context, f *command.Factory, store *state.Store, p stat
 			if err != nil {
 				return nil, err
 			}
-			if rules.Wave == nil { // an undo
+			if rules.Wave == nil { // an undo; the undone run is older
+				undos[r.Pair.Wave] = append(undos[r.Pair.Wave], r)
 				continue
 			}
 			at = len(all)
-			all = append(all, &waveStatus{Wave: rules.Wave})
+			all = append(all, &waveStatus{Wave: rules.Wave, runs: undos[r.Pair.Wave]})
 		}
 		all[at].runs = append(all[at].runs, r)
 	}
