@@ -56,7 +56,7 @@ func (f *Factory) actor(args []string) actionlog.Actor {
 		switch {
 		case isOverride(flag.Name):
 			a.Overrides = append(a.Overrides, f.loggedLine(given))
-		case slices.Contains([]string{"notify", "include", "exclude", "sentinel"}, flag.Name): // secrets, and names of objects
+		case slices.Contains([]string{"notify", "include", "exclude", "sentinel", "scan-command"}, flag.Name): // secrets, and names of objects
 			given = []string{"--" + flag.Name, hidden}
 		}
 		words = append(words, given...)
