@@ -17,12 +17,15 @@ import (
 	"assetferry/sources"
 )
 
+// once prevents repetitions of a request whose answer is of little importance.
+func once(o *s3.Options) { o.Retryer = aws.NopRetryer{} }
+
 // KeepsVersions implements sources.Historian. It makes one request. A service without versions has
 // none.
 func (s *Source) KeepsVersions(ctx context.Context) (bool, error) {
 	var out *s3.GetBucketVersioningOutput
 	err := s.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) (err error) {
-		out, err = s.client.GetBucketVersioning(ctx, &s3.GetBucketVersioningInput{Bucket: &s.url.Bucket}, where...)
+		out, err = s.client.GetBucketVersioning(ctx, &s3.GetBucketVersioningInput{Bucket: &s.url.Bucket}, append(where, once)...)
 		return err
 	})
 	switch e, ok := errors.AsType[smithy.APIError](err); {

@@ -142,11 +142,13 @@ func work(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Pl
 			w.Items, w.Calls = w.Items+t.Objects, w.Calls+2*t.Objects
 		}
 	}
-	older, err := s.store.Histories(ctx, plan.Run.Num)
-	if err != nil {
-		return w, err
+	if s.rules.BringsVersions() {
+		older, err := s.store.Histories(ctx, plan.Run.Num)
+		if err != nil {
+			return w, err
+		}
+		w.Items, w.Bytes, w.Calls = w.Items+older.Brought, w.Bytes+older.BroughtBytes, w.Calls+older.Brought
 	}
-	w.Items, w.Bytes, w.Calls = w.Items+older.Brought, w.Bytes+older.BroughtBytes, w.Calls+older.Brought
 	missing, around, err := s.store.MissingFolders(ctx, plan.Run.Num, s.pair.Destination)
 	w.Calls += s.dest.Limiter.Begun() + 2*int64(len(plan.Categories)) + missing + around
 	return w, err

@@ -75,8 +75,10 @@ func status(ctx context.Context, f *command.Factory) error {
 		if err := showSync(ctx, f, store, p, runs); err != nil {
 			return err
 		}
-		if err := showWaves(ctx, f, store, p, atWork); err != nil {
-			return err
+		if hasWaves := func(r state.Run) bool { return r.Pair.Wave != "" }; slices.ContainsFunc(runs, hasWaves) {
+			if err := showWaves(ctx, f, store, p, atWork); err != nil {
+				return err
+			}
 		}
 		for n, r := range slices.Backward(runs) {
 			if err := showRun(ctx, f, store, r, atWork, n == 0); err != nil {
