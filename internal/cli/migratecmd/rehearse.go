@@ -68,16 +68,9 @@ type rehearseOptions struct {
 
 func rehearse(ctx context.Context, f *command.Factory, cmd *cobra.Command, source string, o rehearseOptions) error {
 	f.Summary = &event.Summary{Command: "rehearse"}
-	if o.profile == "" {
-		return exit.Usage(errors.New("--profile is missing"), "create a profile:\n  assetferry doctor --probe")
-	}
-	p, err := command.ReadProfile("--profile", o.profile)
+	p, service, err := readMeasured(o.profile)
 	if err != nil {
 		return err
-	}
-	service := measuredService(p)
-	if service == (rehearsal.Service{}) {
-		return exit.Usage(fmt.Errorf("--profile: %s contains no measured times", o.profile), "create a profile:\n  assetferry doctor --probe")
 	}
 	if err := f.Rehearse(p); err != nil {
 		return err
@@ -130,6 +123,21 @@ func rehearse(ctx context.Context, f *command.Factory, cmd *cobra.Command, sourc
 		return exit.Said(exit.CodeItems)
 	}
 	return nil
+}
+
+// readMeasured reads a profile with measured times.
+func readMeasured(name string) (p profile.Profile, service rehearsal.Service, err error) {
+	const create = "create a profile:\n  assetferry doctor --probe"
+	if name == "" {
+		return p, service, exit.Usage(errors.New("--profile is missing"), create)
+	}
+	if p, err = command.ReadProfile("--profile", name); err != nil {
+		return p, service, err
+	}
+	if service = measuredService(p); service == (rehearsal.Service{}) {
+		return p, service, exit.Usage(fmt.Errorf("--profile: %s contains no measured times", name), create)
+	}
+	return p, service, nil
 }
 
 // measuredText describes a profile.
