@@ -15,7 +15,7 @@ import (
 	"assetferry/internal/ui"
 )
 
-// A result shows a plan, or what became of it.
+// A result shows a plan, or its outcome.
 type result struct {
 	f       *command.Factory
 	dest    *command.Destination

@@ -154,15 +154,8 @@ func reportRun(ctx context.Context, f *command.Factory, cmd *cobra.Command, o re
 	if err != nil {
 		return err
 	}
-	store, err := f.ReadState(ctx)
+	store, run, err := reportedRun(ctx, f, cmd, o)
 	if err != nil {
-		return err
-	}
-	run, err := f.SelectRun(ctx, cmd, store)
-	if err != nil {
-		return err
-	}
-	if err := command.ApartFrom(o.output, run.Pair.Source); err != nil {
 		return err
 	}
 	if o.format == manifestFormat {
@@ -316,4 +309,18 @@ func printLacks(f *command.Factory, o reportOptions, err error) error {
 		return nil
 	}
 	return exit.With(exit.CodeItems, lacks, exit.HintOf(lacks))
+}
+
+// reportedRun returns the run of a report, and the state database with it. The report must not be
+// written into the source.
+func reportedRun(ctx context.Context, f *command.Factory, cmd *cobra.Command, o reportOptions) (*state.Store, state.Run, error) {
+	store, err := f.ReadState(ctx)
+	if err != nil {
+		return nil, state.Run{}, err
+	}
+	run, err := f.SelectRun(ctx, cmd, store)
+	if err != nil {
+		return nil, run, err
+	}
+	return store, run, command.ApartFrom(o.output, run.Pair.Source)
 }

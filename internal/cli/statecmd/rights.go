@@ -54,15 +54,8 @@ func (o reportOptions) checkRights() error {
 
 // reportRights shows when the rights to the assets of a source end.
 func reportRights(ctx context.Context, f *command.Factory, cmd *cobra.Command, o reportOptions) error {
-	store, err := f.ReadState(ctx)
+	store, run, err := reportedRun(ctx, f, cmd, o)
 	if err != nil {
-		return err
-	}
-	run, err := f.SelectRun(ctx, cmd, store)
-	if err != nil {
-		return err
-	}
-	if err := command.ApartFrom(o.output, run.Pair.Source); err != nil {
 		return err
 	}
 	if err := sumUpReport(ctx, f, store, run); err != nil || f.Out.JSON() && o.output == "" {
