@@ -1,12 +1,10 @@
 package probe
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"time"
@@ -215,8 +213,6 @@ func (p *prober) search(ctx context.Context, uploaded map[string]any) (int, erro
 
 // uploadTo creates an asset in a folder.
 func (p *prober) uploadTo(ctx context.Context, folder, name string, content []byte) (assets.Asset, error) {
-	return p.Client.Upload(ctx, assets.Upload{
-		FolderID: folder, Filename: name, Size: int64(len(content)),
-		Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil },
-	})
+	a, _, err := p.timed(ctx, folder, name, content)
+	return a, err
 }

@@ -293,12 +293,11 @@ func (p *prober) uploads(ctx context.Context) error {
 	var took []time.Duration
 	finest := time.Second
 	for i := range smallUploads {
-		began := p.Now()
-		a, err := p.upload(ctx, fmt.Sprintf("small %d.txt", i), []byte("small"))
+		a, s, err := p.timed(ctx, p.folder, fmt.Sprintf("small %d.txt", i), []byte("small"))
 		if err != nil {
 			return err
 		}
-		took = append(took, p.Now().Sub(began))
+		took = append(took, s.ended.Sub(s.began))
 		finest = min(finest, resolution(a.UploadedAt))
 	}
 	p.profile.UploadLatency, p.profile.UploadLatencyP95 = quantiles(took)

@@ -1,13 +1,16 @@
 package probe
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -103,11 +106,11 @@ func (p *prober) bandwidth(ctx context.Context) error {
 		if most := p.profile.MaxFileSize; most > 0 && int64(n) > most || took >= longUpload {
 			break
 		}
-		d, err := p.timed(func() error { return p.large(ctx, n, content[:n]) })
+		_, alone, err := p.timed(ctx, p.folder, fmt.Sprintf("large %d.txt", n), content[:n])
 		if err != nil {
 			return err
 		}
-		size, took = n, d
+		size, took = n, p.transfer(alone)
 	}
 	switch {
 	case size == 0:
@@ -117,37 +120,59 @@ func (p *prober) bandwidth(ctx context.Context) error {
 	}
 	p.profile.UploadBandwidth = perSecond(size, took)
 	size = min(size, sizeAbreast)
-	all, err := p.timed(func() error { return p.largeAtOnce(ctx, content[:size]) })
+	all, err := p.largeAtOnce(ctx, content[:size])
 	if err != nil {
 		return err
 	}
-	p.profile.UploadBandwidthTotal = max(p.profile.UploadBandwidth, perSecond(abreastLarge*size, all))
+	p.profile.UploadBandwidthTotal = max(p.profile.UploadBandwidth, perSecond(abreastLarge*size, p.transfer(all...)))
 	return nil
 }
 
-// timed returns the duration of an upload without that of a small one.
-func (p *prober) timed(upload func() error) (time.Duration, error) {
-	began := p.Now()
-	err := upload()
-	return max(0, p.Now().Sub(began)-p.profile.UploadLatency), err
+// A span is the time between the start and the end of the last attempt of an upload. Refusals by the
+// rate limit and the waits after them are not part of it.
+type span struct{ began, ended time.Time }
+
+// timed uploads the content to a folder.
+func (p *prober) timed(ctx context.Context, folder, name string, content []byte) (a assets.Asset, s span, err error) {
+	a, err = p.Client.Upload(ctx, assets.Upload{
+		FolderID: folder, Filename: name, Size: int64(len(content)),
+		Open: func(context.Context) (io.ReadCloser, error) {
+			s.began = p.Now()
+			return io.NopCloser(bytes.NewReader(content)), nil
+		},
+	})
+	s.ended = p.Now()
+	return a, s, err
+}
+
+// transfer returns the time in which at least one of the uploads was in progress, without that of a
+// small one.
+func (p *prober) transfer(uploads ...span) (d time.Duration) {
+	slices.SortFunc(uploads, func(a, b span) int { return a.began.Compare(b.began) })
+	var until time.Time
+	for _, s := range uploads {
+		if s.began.Before(until) {
+			s.began = until
+		}
+		if s.ended.After(s.began) {
+			d += s.ended.Sub(s.began)
+			until = s.ended
+		}
+	}
+	return max(0, d-p.profile.UploadLatency)
 }
 
 func perSecond(bytes int, in time.Duration) int64 {
 	return int64(math.Round(float64(bytes) / max(in, time.Millisecond).Seconds()))
 }
 
-func (p *prober) large(ctx context.Context, number int, content []byte) error {
-	_, err := p.upload(ctx, fmt.Sprintf("large %d.txt", number), content)
-	return err
-}
-
 // largeAtOnce uploads the content several times.
-func (p *prober) largeAtOnce(ctx context.Context, content []byte) error {
-	errs := make([]error, abreastLarge)
+func (p *prober) largeAtOnce(ctx context.Context, content []byte) ([]span, error) {
+	spans, errs := make([]span, abreastLarge), make([]error, abreastLarge)
 	var workers sync.WaitGroup
 	for i := range abreastLarge {
-		workers.Go(func() { errs[i] = p.large(ctx, i, content) })
+		workers.Go(func() { _, spans[i], errs[i] = p.timed(ctx, p.folder, fmt.Sprintf("large %d.txt", i), content) })
 	}
 	workers.Wait()
-	return errors.Join(errs...)
+	return spans, errors.Join(errs...)
 }
