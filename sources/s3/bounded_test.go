@@ -62,6 +62,7 @@ func TestAnswersThatAreBounded(t *testing.T) {
 		{http.MethodGet, "http://localhost/b/k?x-id=GetObject", 200, true},
 		{http.MethodGet, "http://localhost/b/k?x-id=GetObject", 206, true},
 		{http.MethodGet, "http://localhost/b?list-type=2", 200, true},
+		{http.MethodGet, "http://localhost/b?encoding-type=url&prefix=p&versions=", 200, true},
 		{http.MethodGet, "http://localhost/b/k?x-id=GetObject", 500, false},
 		{http.MethodGet, "http://localhost/b?list-type=2", 403, false},
 		{http.MethodGet, "http://localhost/b/k?tagging", 200, false},
