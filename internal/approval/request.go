@@ -58,7 +58,8 @@ type Request struct {
 // A PlanRequest identifies a plan. Its actions match those of the plan.
 type PlanRequest struct {
 	Hash       string                  `json:"hash"`
-	Run        string                  `json:"run"` // run that made it
+	Run        string                  `json:"run"`            // run that made it
+	Wave       Text                    `json:"wave,omitempty"` // "": not the plan of a wave
 	Actions    map[state.Action]Amount `json:"actions"`
 	Provenance string                  `json:"provenance"` // see --provenance; not part of a plan
 }

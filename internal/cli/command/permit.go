@@ -118,7 +118,11 @@ func (f *Factory) Refuse(need config.Requirement, format string, args ...any) er
 	if f.Called.Name() == "migrate" { // its plan can be approved
 		hint = "write a plan for the approval:\n  " + f.Again("plan", f.Called.Flags().Args(), "--output", "plan.jsonl")
 	}
-	return exit.With(exit.CodeSafetyCheck, fmt.Errorf("destination %s requires an approval: %w; nothing was sent", need.Destination, fmt.Errorf(format, args...)), hint)
+	return exit.With(exit.CodeSafetyCheck, refusal(need, fmt.Errorf(format, args...)), hint)
+}
+
+func refusal(need config.Requirement, why error) error {
+	return fmt.Errorf("destination %s requires an approval: %w; nothing was sent", need.Destination, why)
 }
 
 // sameCommand returns the command line of this call without flags for approvals and answers.
@@ -150,7 +154,8 @@ func (f *Factory) verifyApproval(dest *Destination, need config.Requirement, s S
 	}
 	signature, err := readSmall(name + ".sig")
 	if errors.Is(err, fs.ErrNotExist) {
-		return refuse("%s is not signed: there is no %s.sig", ui.Sanitize(name), ui.Sanitize(name))
+		e := refusal(need, fmt.Errorf("%s is not signed: there is no %s.sig", ui.Sanitize(name), ui.Sanitize(name)))
+		return by, exit.With(exit.CodeSafetyCheck, e, "an approver signs it:\n  "+signCommand(name))
 	} else if err != nil {
 		return refuse("the signature cannot be read: %w", err)
 	}
@@ -265,11 +270,15 @@ func (f *Factory) requestApproval(dest *Destination, need config.Requirement, s 
 	if err := WriteNew(o.request, true, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
 		return fmt.Errorf("write approval request: %w", err)
 	}
-	name := ui.Sanitize(shell.Word(o.request))
 	f.Out.Printf("The approval request is in %s. It expires on %s. Nothing was sent.", ui.Sanitize(o.request), r.ExpiresAt.Local().Format(time.DateTime))
-	f.Out.Printf("An approver reads and signs it, which writes %s.sig:\n    ssh-keygen -Y sign -n %s -f ~/.ssh/id_ed25519 %s", ui.Sanitize(o.request), approvers.Namespace, name)
+	f.Out.Printf("An approver reads and signs it, which writes %s.sig:\n    %s", ui.Sanitize(o.request), signCommand(o.request))
 	f.Out.Printf("Next:\n  %s", f.sameCommand(append(s.Acts, "--approval", o.request)...))
 	return exit.Said(exit.CodeDone)
+}
+
+// signCommand returns the command by which an approver signs a request.
+func signCommand(request string) string {
+	return "ssh-keygen -Y sign -n " + approvers.Namespace + " -f ~/.ssh/id_ed25519 " + ui.Sanitize(shell.Word(request))
 }
 
 // CommandSubject is the subject of a command that is approved with its arguments.

@@ -15,14 +15,17 @@ import (
 
 // subject returns the plan as the subject of an approval.
 func (p *approvedPlan) subject(provenance string) command.Subject {
-	planner := p.Noted.PlannedBy
+	planner, wave := p.Noted.PlannedBy, ""
+	if of := p.Head.Rules.Wave; of != nil {
+		wave = of.Name
+	}
 	if planner == "" {
 		return command.Subject{None: "the plan does not name the account that made it"}
 	}
 	return command.Subject{
 		Fill: func(r *approval.Request) error {
 			r.Kind, r.Source, r.SourceURL, r.PlannedBy = approval.KindPlan, approval.Text(p.Head.Source), approval.Text(p.Head.SourceLocation), planner
-			r.Plan = &approval.PlanRequest{Hash: p.Hash, Run: p.Noted.Run, Actions: p.Actions, Provenance: provenance}
+			r.Plan = &approval.PlanRequest{Hash: p.Hash, Run: p.Noted.Run, Wave: approval.Text(wave), Actions: p.Actions, Provenance: provenance}
 			return nil
 		},
 		Covers: func(r approval.Request) (differs []string, err error) {
@@ -31,7 +34,7 @@ func (p *approvedPlan) subject(provenance string) command.Subject {
 				return []string{"a " + r.Kind}, nil
 			case r.Plan.Hash != p.Hash, string(r.Source) != p.Head.Source, string(r.SourceURL) != p.Head.SourceLocation:
 				return []string{"another plan"}, nil
-			case r.PlannedBy != planner, !maps.Equal(r.Plan.Actions, p.Actions):
+			case r.PlannedBy != planner, string(r.Plan.Wave) != wave, !maps.Equal(r.Plan.Actions, p.Actions):
 				return []string{"it does not match the plan"}, nil
 			case r.Plan.Provenance != provenance:
 				return []string{fmt.Sprintf("--provenance is %s, approved is %s", provenance, r.Plan.Provenance)}, nil

@@ -26,6 +26,8 @@ type Asked struct {
 	Source string     `json:"source,omitempty"` // path or URL
 	Plan   string     `json:"plan,omitempty"`   // file of apply
 	Flags  [][]string `json:"flags,omitempty"`  // the words of each, paths absolute
+	// Approval is the signed request in --approval. It is valid for the same command only.
+	Approval string `json:"approval,omitempty"`
 }
 
 // StoredRules are the rules of a run in the state database, with the settings that a schedule
@@ -42,6 +44,11 @@ func Asks(f *command.Factory, source string) (Asked, error) {
 	var err error
 	if f.PlanFile != "" {
 		if is.Plan, err = filepath.Abs(f.PlanFile); err != nil {
+			return is, err
+		}
+	}
+	if approved := f.Called.Flags().Lookup("approval"); approved != nil && approved.Changed {
+		if is.Approval, err = filepath.Abs(approved.Value.String()); err != nil {
 			return is, err
 		}
 	}
@@ -91,13 +98,20 @@ func flagsOf(f *command.Factory, run state.Run, command string) (flags []string)
 			flags = append(flags, words...)
 		}
 	}
+	if was.Approval != "" && command == run.Command {
+		flags = append(flags, cmdline.WithValue("approval", was.Approval)...)
+	}
 	return flags
 }
 
 // FinishIt returns the command that resumes a run with its own rules.
 func FinishIt(f *command.Factory, run state.Run) string {
 	if run.Command == "apply" {
-		return cmdline.Line("apply", append(flagsOf(f, run, "apply"), "--hash", run.PlanHash), cmp.Or(askedBy(run).Plan, "PLAN_FILE"))
+		was, flags := askedBy(run), flagsOf(f, run, "apply")
+		if was.Approval == "" {
+			flags = append(flags, "--hash", run.PlanHash)
+		}
+		return cmdline.Line("apply", flags, cmp.Or(was.Plan, "PLAN_FILE"))
 	}
 	return CommandOf(f, run, nil)
 }
