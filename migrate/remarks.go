@@ -65,6 +65,10 @@ func JoinTexts(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), "; ")
 }
 
+// RemarkVersionsOmitted begins the remark on an object with the older versions that its run did not
+// bring.
+const RemarkVersionsOmitted = "older versions omitted: "
+
 // RemarkSentAsNew begins the remark on an object whose new content is in a new asset.
 const RemarkSentAsNew = "uploaded as a new asset"
 

@@ -78,6 +78,9 @@ type Item struct {
 	// VersionNum is the number of an older version of the object in its history; 0 for the object
 	// itself.
 	VersionNum int
+	// Omitted are the older versions that the run did not bring, if this one stands for the object
+	// itself.
+	Omitted []OmittedVersion
 }
 
 // A Page is one page of a listing: objects to stage and the position. An item with an action is

@@ -196,6 +196,8 @@ func (r *recorder) record(ctx context.Context, o *Outcome) error {
 // resolve stores the result of an outcome, and returns the asset if it is new for the item.
 func (r *recorder) resolve(ctx context.Context, o *Outcome) (asset string, err error) {
 	switch {
+	case o.omits(): // what has arrived so far stays as it is
+		return "", nil
 	case o.Undone:
 		return "", r.undoReceipt(ctx, *o)
 	case o.Receipt != nil:
@@ -374,23 +376,32 @@ func isTaken(err error) bool {
 
 // recordAttempt stores every failed attempt, and counts failing objects.
 func (r *recorder) recordAttempt(ctx context.Context, o Outcome) error {
-	if o.State == ItemDone && r.forgetFailures == nil {
+	switch {
+	case o.omits():
+		o.Error = fmt.Sprintf("older version %d: %s", o.Version, o.Error)
+		return r.addAttempt(ctx, o)
+	case o.State == ItemDone && r.forgetFailures == nil:
 		return nil
-	} else if o.State == ItemDone {
+	case o.State == ItemDone:
 		_, err := r.forgetFailures.ExecContext(ctx, r.pair, o.Key)
 		return err
 	}
 	if err := r.clearFailure(ctx, o); err != nil || o.State == ItemSent {
 		return err
 	}
-	if _, err := r.tx.ExecContext(ctx, `INSERT INTO attempts (run, key, attempt, at, class, error)
-		SELECT run, key, attempts, ?, ?, ? FROM items WHERE run = ? AND key = ?`, r.now, o.Class, o.Error, r.run, o.Key); err != nil {
+	if err := r.addAttempt(ctx, o); err != nil {
 		return err
 	}
 	if o.State == ItemFailed && o.Joins == "" || o.Unclear {
 		return countFailure(ctx, r.tx, r.run, o)
 	}
 	return nil
+}
+
+func (r *recorder) addAttempt(ctx context.Context, o Outcome) error {
+	_, err := r.tx.ExecContext(ctx, `INSERT INTO attempts (run, key, attempt, at, class, error)
+		SELECT run, key, attempts, ?, ?, ? FROM items WHERE run = ? AND key = ?`, r.now, o.Class, o.Error, r.run, o.Key)
+	return err
 }
 
 // clearFailure deletes the failure of an object that has a receipt now.

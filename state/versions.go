@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"time"
 
 	"assetferry/sources"
 )
@@ -46,28 +47,46 @@ func saveHistory(ctx context.Context, tx *sql.Tx, run int64, h History) error {
 	return err
 }
 
-// NextVersion returns the oldest version of an object that a run has still to bring, with its number;
-// the number is 0 if only the object itself is left. asset is the asset that has the versions so
-// far, if there is one.
-func (s *Store) NextVersion(ctx context.Context, run int64, key sources.Key) (o sources.Object, num int, asset string, err error) {
-	type next struct {
+// A NextVersion is the next upload for an object in a run that brings older versions.
+type NextVersion struct {
+	sources.Object        // the oldest version that the run has still to bring
+	Num            int    // of the version; 0 if only the object itself is left
+	Asset          string // that has the versions so far; empty if there is none
+	Omitted        []OmittedVersion
+}
+
+// An OmittedVersion is an older version that a run does not bring.
+type OmittedVersion struct {
+	Num  int
+	Time time.Time
+	Why  string
+}
+
+// NextVersion returns the next upload for an object of a run.
+func (s *Store) NextVersion(ctx context.Context, run int64, key sources.Key) (next NextVersion, err error) {
+	type row struct {
 		sources.Object
-		num   int
-		asset string
+		num         int
+		asset, note string
 	}
-	rows, err := query(ctx, s.r, "find next version", func(rows *sql.Rows) (n next, err error) {
+	rows, err := query(ctx, s.r, "find next version", func(rows *sql.Rows) (v row, err error) {
 		var changed int64
-		err = rows.Scan(&n.num, &n.Size, &changed, &n.VersionTag, &n.Version, &n.asset)
-		n.Key, n.Time = key, fromNanos(changed)
-		return n, err
-	}, `SELECT num, size, time, version_tag, version, asset FROM versions WHERE run = ? AND key = ? AND note = '' ORDER BY num`, run, key)
-	for _, n := range rows {
-		if n.asset == "" {
-			return n.Object, n.num, asset, nil
+		err = rows.Scan(&v.num, &v.Size, &changed, &v.VersionTag, &v.Version, &v.asset, &v.note)
+		v.Key, v.Time = key, fromNanos(changed)
+		return v, err
+	}, `SELECT num, size, time, version_tag, version, asset, note FROM versions WHERE run = ? AND key = ? ORDER BY num`, run, key)
+	for _, v := range rows {
+		switch {
+		case v.note != "":
+			next.Omitted = append(next.Omitted, OmittedVersion{v.num, v.Time, v.note})
+		case v.asset != "":
+			next.Asset = v.asset
+		default:
+			next.Object, next.Num = v.Object, v.num
+			return next, nil
 		}
-		asset = n.asset
 	}
-	return sources.Object{}, 0, asset, err
+	return next, err
 }
 
 // HistoryInterrupted reports whether an asset has older versions of an object, and the run that
@@ -92,17 +111,20 @@ func (s *Store) ForgetHistories(ctx context.Context, run int64) error {
 }
 
 // A HistorySum sums up the older versions of the objects of a run. If the run brings some, Brought
-// counts them, whether or not they have arrived.
+// counts them, whether or not they have arrived. Omitted counts those of them that were refused, or
+// deleted after the plan.
 type HistorySum struct {
 	Objects               int64 // with older versions
 	Older, OlderBytes     int64
 	Brought, BroughtBytes int64
+	Omitted               int64
 }
 
 // Histories sums up the older versions of the objects of a run.
 func (s *Store) Histories(ctx context.Context, run int64) (h HistorySum, err error) {
-	err = s.r.row(ctx, "sum up versions", `SELECT count(*), coalesce(sum(older), 0), coalesce(sum(older_bytes), 0), coalesce(sum(brought), 0), coalesce(sum(brought_bytes), 0)
-		FROM histories WHERE run = ?`, run).Scan(&h.Objects, &h.Older, &h.OlderBytes, &h.Brought, &h.BroughtBytes)
+	err = s.r.row(ctx, "sum up versions", `SELECT count(*), coalesce(sum(older), 0), coalesce(sum(older_bytes), 0), coalesce(sum(brought), 0), coalesce(sum(brought_bytes), 0),
+		(SELECT count(*) FROM versions WHERE run = ?1 AND note <> '') FROM histories WHERE run = ?1`, run).
+		Scan(&h.Objects, &h.Older, &h.OlderBytes, &h.Brought, &h.BroughtBytes, &h.Omitted)
 	return h, err
 }
 
@@ -115,6 +137,9 @@ func (s *Store) PendingVersions(ctx context.Context, run int64) (n, bytes int64,
 
 // GoesOn reports whether the item has more versions to bring.
 func (o Outcome) GoesOn() bool { return o.Version > 0 && o.State == ItemDone }
+
+// omits reports whether the outcome is that an older version is omitted.
+func (o Outcome) omits() bool { return o.GoesOn() && o.Receipt == nil }
 
 // goOn records an older version that is done or omitted, and lets the item go on with the next one.
 func (r *recorder) goOn(ctx context.Context, o Outcome, asset string) error {

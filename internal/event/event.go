@@ -197,14 +197,15 @@ type Summary struct {
 	Table              *Table    `json:"metadata_table,omitempty"`
 }
 
-// Versions counts the older versions of the uploaded objects at the source, and those that the run
-// brings.
+// Versions counts the older versions of the uploaded objects at the source, those that the run brings,
+// and those of them that it omitted because they were refused or deleted.
 type Versions struct {
 	Objects      int64 `json:"objects"` // with older versions
 	Older        int64 `json:"older"`
 	OlderBytes   int64 `json:"older_bytes"`
 	Brought      int64 `json:"brought"`
 	BroughtBytes int64 `json:"brought_bytes"`
+	Omitted      int64 `json:"omitted"`
 }
 
 // An Unassigned is an "unassigned" event: an object in no wave, from plan with --verbose.

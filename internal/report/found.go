@@ -61,6 +61,7 @@ const (
 	NewAsset      RemarkKind = "created_instead"
 	Confirmed     RemarkKind = "confirmed_later"
 	ListedSize    RemarkKind = "listed_size"
+	OlderVersions RemarkKind = "older_versions_omitted"
 	OtherRemark   RemarkKind = "other"
 )
 
@@ -77,6 +78,7 @@ var remarkKinds = []struct {
 	{OfCopy, "Metadata of duplicates was not used: duplicates share the asset of another object", migrate.RemarkCopyMetadata},
 	{NewAsset, "Created as new assets, because the service cannot replace content", migrate.RemarkSentAsNew},
 	{ListedSize, "The storage lists another size than that of the content, which is complete", migrate.RemarkListedSize},
+	{OlderVersions, "Older versions were omitted; newer versions and the objects themselves were uploaded", migrate.RemarkVersionsOmitted},
 	{Confirmed, "Uploaded, but confirmed only by a later check", service.ErrUnconfirmed.Error()},
 }
 

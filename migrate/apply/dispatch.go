@@ -180,7 +180,7 @@ func (d *dispatcher) take(r result) error {
 		return r.fatal
 	}
 	r.outcome = d.postpone(r)
-	d.add(r.item, r.outcome)
+	d.add(r.item, withoutRefused(r))
 	if r.outcome.State == state.ItemUnconfirmed {
 		r.item.Error = r.outcome.Error
 		d.pending(r.item, clock.Now().Add(d.confirmationDelay(r.answer)+migrate.ProcessingTime(r.item.Size)), true)

@@ -26,6 +26,7 @@ type result struct {
 	fatal   error         // the run cannot go on
 	alike   string        // the failure, without the parts that differ from item to item
 	scan    bool          // the scanner has no answer
+	remains bool          // the failed upload may have left something at the destination
 	answer  bool          // unconfirmed although the service answered
 	asked   time.Duration // how long the other side wants us to wait
 }
@@ -219,7 +220,7 @@ func judge(ctx context.Context, i state.Item, err error) result {
 	class, asked := retry.Classify(err)
 	r := result{item: i, asked: asked, outcome: state.Outcome{Key: i.Key, State: state.ItemFailed, Class: string(class), Error: err.Error()}}
 	r.alike = alike(i, err)
-	_, other := errors.AsType[*ReceiptError](err)
+	wrong, other := errors.AsType[*ReceiptError](err)
 	body := isBodyError(err)
 	if e, ok := errors.AsType[*sources.Error](err); ok && body {
 		r.outcome.Error = e.Op + ": " + e.Err.Error() // the error is at the source, and readers see the key anyway
@@ -228,6 +229,7 @@ func judge(ctx context.Context, i state.Item, err error) result {
 	_, r.scan = errors.AsType[*scan.Error](err)
 	switch {
 	case other: // whatever the error, it was uploaded
+		r.remains = wrong.Err != nil
 	case refused:
 		r.outcome.Class = state.ClassRefused
 	case errors.Is(err, assets.ErrUnconfirmed):

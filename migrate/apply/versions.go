@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"assetferry/internal/faultpoint"
+	"assetferry/internal/retry"
 	"assetferry/migrate"
 	"assetferry/state"
 )
@@ -32,17 +35,17 @@ func (a *Applier) nextVersion(ctx context.Context, i *state.Item) error {
 	if i.Whole != nil || i.State == state.ItemSent || i.Action != state.Create && i.Action != state.Replace {
 		return nil
 	}
-	older, num, asset, err := a.State.NextVersion(ctx, a.run.Num, i.Key)
+	next, err := a.State.NextVersion(ctx, a.run.Num, i.Key)
 	if err != nil {
 		return err
 	}
 	whole := *i
-	i.Whole, i.VersionNum = &whole, num
-	if asset != "" {
-		i.Action, i.Asset, i.PreviousKey = state.Replace, asset, ""
+	i.Whole, i.VersionNum, i.Omitted = &whole, next.Num, next.Omitted
+	if next.Asset != "" {
+		i.Action, i.Asset, i.PreviousKey = state.Replace, next.Asset, ""
 	}
-	if num > 0 {
-		i.Object, i.Checksum = older, nil
+	if next.Num > 0 {
+		i.Object, i.Checksum = next.Object, nil
 	}
 	return nil
 }
@@ -64,19 +67,51 @@ func (d *dispatcher) ofVersion(i state.Item, o *state.Outcome) {
 	}
 	o.Version, o.KeepsRevision = i.VersionNum, true
 	if i.VersionNum == 0 {
+		ofCurrentVersion(i, o)
 		return
 	}
-	switch o.State {
-	case state.ItemChanged: // only this version is missing
-		if !o.Unclear && o.Receipt == nil {
-			o.State, o.Class, o.Error = state.ItemDone, "", "not readable any more: "+o.Error
-		}
-	case state.ItemFailed, state.ItemRetryScheduled, state.ItemUnconfirmed:
-		o.Error = fmt.Sprintf("older version %d, changed %s: %s", i.VersionNum, i.Time.Format("2006-01-02 15:04:05"), o.Error)
+	switch {
+	case o.State == state.ItemChanged && !o.Unclear && o.Receipt == nil: // only this version is missing
+		o.State, o.Class = state.ItemDone, ""
+	case o.Misnamed: // the next version gets the name
+		o.State, o.Class, o.Error, o.Misnamed = state.ItemDone, "", "", false
+	case o.State == state.ItemFailed || o.State == state.ItemRetryScheduled || o.State == state.ItemUnconfirmed:
+		o.Error = fmt.Sprintf("older version %d, changed %s: %s", i.VersionNum, i.Time.Format(time.DateTime), o.Error)
 	}
 	if o.State == state.ItemDone && !d.stopping && !d.confirmOnly {
 		o.NextIntent = d.Now()
 	}
+}
+
+// ofCurrentVersion adds remarks on the older versions to the outcome of an object itself.
+func ofCurrentVersion(i state.Item, o *state.Outcome) {
+	switch o.State {
+	case state.ItemDone, state.ItemSent:
+	case state.ItemFailed:
+		if i.Action == state.Replace && i.Whole.Action == state.Create {
+			o.Error = migrate.JoinTexts(o.Error, "its asset has an older version")
+		}
+	default:
+		return
+	}
+	var omitted []string
+	for _, v := range i.Omitted {
+		omitted = append(omitted, fmt.Sprintf("changed %s (%s)", v.Time.Format(time.DateTime), strings.ReplaceAll(v.Why, "; ", ", ")))
+	}
+	if len(omitted) > 0 {
+		o.Error = migrate.JoinTexts(o.Error, migrate.RemarkVersionsOmitted+strings.Join(omitted, ", "))
+	}
+}
+
+// withoutRefused returns the outcome of a result to record. An older version that is refused for good
+// would keep all newer versions from the destination, so it is omitted.
+func withoutRefused(r result) state.Outcome {
+	o := r.outcome
+	refused := o.Class == state.ClassRefused || o.Class == string(retry.Permanent)
+	if r.item.VersionNum > 0 && o.State == state.ItemFailed && refused && o.Receipt == nil && !r.remains {
+		o.State = state.ItemDone
+	}
+	return o
 }
 
 // goOn prepares the items of a written commit for their next versions.

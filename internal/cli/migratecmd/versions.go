@@ -69,7 +69,7 @@ func sumUpVersions(ctx context.Context, f *command.Factory, s *endpoints, run st
 		return nil
 	}
 	sum, err := s.store.Histories(ctx, run.Num)
-	f.Summary.Versions = &event.Versions{Objects: sum.Objects, Older: sum.Older, OlderBytes: sum.OlderBytes, Brought: sum.Brought, BroughtBytes: sum.BroughtBytes}
+	f.Summary.Versions = &event.Versions{Objects: sum.Objects, Older: sum.Older, OlderBytes: sum.OlderBytes, Brought: sum.Brought, BroughtBytes: sum.BroughtBytes, Omitted: sum.Omitted}
 	return err
 }
 

@@ -109,6 +109,7 @@ var remarkCounts = map[report.RemarkKind][2]string{
 	report.NotKept:       {"object with metadata that was not recorded", "objects with metadata that was not recorded"},
 	report.EditsKept:     {"asset that keeps edits made at the destination", "assets that keep edits made at the destination"},
 	report.OfCopy:        {"copy without metadata of its own", "copies without metadata of their own"},
+	report.OlderVersions: {"object with omitted older versions", "objects with omitted older versions"},
 	report.NewAsset:      {"changed object uploaded as a new asset", "changed objects uploaded as new assets"},
 }
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -142,6 +143,78 @@ func TestVersionsWithoutContent(t *testing.T) {
 	w.unhook()
 	w.wantHistory("a.jpg", "1", "333")
 	w.wantHistory("b.jpg", "22")
+}
+
+// TestRefusedVersions verifies that an older version which the scanner or the service refuses is omitted
+// and reported, and that a refused current version is a failure of its object.
+func TestRefusedVersions(t *testing.T) {
+	t.Parallel()
+	w, g := newVersionedWorld(t, "first.jpg", "evil", "first.jpg", "22", "middle.jpg", "1", "middle.jpg", "evil", "middle.jpg", "333",
+		"last.jpg", "1", "last.jpg", "22", "last.jpg", "evil", "all.jpg", "evil1", "all.jpg", "evil2"), &wordScanner{}
+	p, err := w.try(t.Context(), versionRules(3), scannedBy(g))
+	must(t, err)
+	w.wantStates(p, map[string]int64{"create done": 2, "create failed": 2})
+	w.wantHistory("first.jpg", "22")
+	w.wantHistory("middle.jpg", "1", "333")
+	if diff := gocmp.Diff([]string{"1", "22"}, w.history(w.receipt("last.jpg").Asset)); diff != "" {
+		t.Errorf("revisions of last.jpg (-want +got):\n%s", diff)
+	}
+	for key, want := range map[string]string{
+		"first.jpg":  "^older versions omitted: changed 2026-01-01 00:00:01 \\(refused by the scan: Evil\\)$",
+		"middle.jpg": "^older versions omitted: changed 2026-01-01 00:00:04 \\(refused by the scan: Evil\\)$",
+		"last.jpg":   "^refused by the scan: Evil; its asset has an older version$",
+		"all.jpg":    "^refused by the scan: Evil; older versions omitted: changed 2026-01-01 00:00:09 \\(refused by the scan: Evil\\)$",
+	} {
+		if i := w.item(p, key); !regexp.MustCompile(want).MatchString(i.Error) || w.watch.items[key].Error != i.Error {
+			t.Errorf("%s: %q, reported as %q", key, i.Error, w.watch.items[key].Error)
+		}
+	}
+	sum, err := w.store.Histories(t.Context(), p.Run.Num)
+	must(t, err)
+	if sum.Brought != 6 || sum.Omitted != 3 {
+		t.Errorf("histories: %+v", sum)
+	}
+	attempts, err := w.store.Attempts(t.Context(), p.Run.Num, "middle.jpg")
+	must(t, err)
+	if len(attempts) != 1 || attempts[0].Error != "older version 2: refused by the scan: Evil" || attempts[0].Class != state.ClassRefused {
+		t.Errorf("attempts: %+v", attempts)
+	}
+	w.verifies()
+
+	again, err := w.try(t.Context(), versionRules(3), scannedBy(g))
+	must(t, err)
+	w.wantStates(again, map[string]int64{"unchanged skipped": 2, "create retries_exhausted": 1, "replace retries_exhausted": 1})
+	w.put("last.jpg", "cleaned", "all.jpg", "cleaned")
+	rules := versionRules(3)
+	rules.Sync = migrate.DefaultSyncRules()
+	synced, err := w.try(t.Context(), rules, scannedBy(g))
+	must(t, err)
+	w.wantStates(synced, map[string]int64{"unchanged skipped": 2, "create done": 1, "replace done": 1})
+	w.wantHistory("last.jpg", "1", "22", "cleaned")
+	w.wantHistory("all.jpg", "cleaned")
+}
+
+// TestVersionsRefusedByService verifies the same for a service that does not accept one version, and that
+// a version which may be accepted later is not omitted.
+func TestVersionsRefusedByService(t *testing.T) {
+	t.Parallel()
+	for rule, want := range map[string][]string{
+		"POST /assets status=422 once=1":      {"22", "333", "4444"},
+		"POST /assets/{id} status=422 once=1": {"1", "333", "4444"},
+		"POST /assets/{id} status=422 once=2": {"1", "22", "4444"},
+		"POST /assets/{id} status=500 once=1": {"1", "22", "333", "4444"},
+	} {
+		w := newWorld(t, faults(t, rule))
+		w.source.Versioned = true
+		w.put("a.jpg", "1", "a.jpg", "22", "a.jpg", "333", "a.jpg", "4444")
+		p := w.migrate(versionRules(4))
+		w.wantHistory("a.jpg", want...)
+		if omitted := strings.Contains(w.item(p, "a.jpg").Error, migrate.RemarkVersionsOmitted); omitted != (len(want) < 4) {
+			t.Errorf("%s: %q", rule, w.item(p, "a.jpg").Error)
+		}
+		w.verifies()
+		w.close()
+	}
 }
 
 // TestSweepOfVersions makes every call fail in every way while versions are brought, and repeats the
