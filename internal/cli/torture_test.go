@@ -106,7 +106,7 @@ func (d death) String() string {
 // points only once.
 var most = map[faultpoint.Point]int{
 	faultpoint.Taken: 4, faultpoint.FolderIntended: 6, faultpoint.FolderMade: 6, faultpoint.FolderSaved: 6, faultpoint.Opened: 12,
-	faultpoint.Sent: 12, faultpoint.Described: 12, faultpoint.Recorded: 3, faultpoint.Looked: 2,
+	faultpoint.Sent: 12, faultpoint.Described: 12, faultpoint.Recorded: 3, faultpoint.VersionRecorded: 3, faultpoint.Looked: 2,
 }
 
 // comesFirst reports whether an ordeal reaches a fault point only before any other event.
@@ -119,9 +119,6 @@ func sentences(random *rand.Rand, kills int) [][]death {
 	var first, all []death
 	for range max(1, kills/50) {
 		for _, p := range faultpoint.All() {
-			if p == faultpoint.VersionRecorded { // see TestKillWithVersions
-				continue
-			}
 			d := death{p, 1 + random.IntN(max(1, most[p]))}
 			if comesFirst(p) {
 				first = append(first, d)
@@ -151,7 +148,9 @@ type ordeal struct {
 	s          *service
 	provenance string
 	duplicates string
-	endings    []string // how each process ended
+	bucket     *bucket             // the source, if it keeps older versions; nil for a folder
+	versions   map[string][]string // older contents of its objects, the oldest first
+	endings    []string            // how each process ended
 }
 
 // suffer kills processes on one state database, and then lets the migration finish.
@@ -163,6 +162,9 @@ func (o *ordeal) suffer(t *testing.T, deaths []death) {
 		o.provenance = "never"
 	}
 	o.duplicates = []string{"keep", "one-asset"}[o.random.IntN(2)]
+	if slices.ContainsFunc(deaths, func(d death) bool { return d.point == faultpoint.VersionRecorded }) {
+		o.keepVersions(t)
+	}
 	o.grow(t)
 	o.adoptable(t)
 	for _, d := range deaths {
@@ -170,6 +172,7 @@ func (o *ordeal) suffer(t *testing.T, deaths []death) {
 	}
 	o.finish(t)
 	assetferry(t, o.dir, o.s.variables(), "state", "check").must(t, exit.CodeDone)
+	o.checkVersions(t)
 	want := o.files
 	if o.duplicates == "one-asset" {
 		want = o.shared(t)
@@ -209,7 +212,9 @@ func (o *ordeal) faults(t *testing.T, first death) (all []fault.Rule) {
 	t.Helper()
 	rules := []string{"POST /folders drop=after nth=5", "POST /admin/categories drop=after nth=2"}
 	for _, what := range []string{"drop=before", "drop=after", "status=503 commit=after", "status=429"} {
-		rules = append(rules, fmt.Sprintf("POST /assets %s nth=%d", what, 5+o.random.IntN(10)))
+		for _, upload := range []string{"POST /assets", "POST /assets/{id}"} {
+			rules = append(rules, fmt.Sprintf("%s %s nth=%d", upload, what, 5+o.random.IntN(10)))
+		}
 	}
 	if first.point == faultpoint.Waited {
 		rules = slices.Insert(rules, 0, fmt.Sprintf("POST /assets status=425 once=%d", 2+o.random.IntN(12)))
@@ -238,9 +243,73 @@ func (o *ordeal) grow(t *testing.T) {
 		more[top+name] = "in each round"
 	}
 	more[top+"unmatched.odd"] = "in a category that has to be made"
-	more.write(t, filepath.Join(o.dir, "src"))
-	maps.Copy(o.files, more)
+	o.store(t, more)
 	o.describe(t)
+}
+
+// store stores files at the source.
+func (o *ordeal) store(t *testing.T, files tree) {
+	t.Helper()
+	maps.Copy(o.files, files)
+	if o.bucket == nil {
+		files.write(t, filepath.Join(o.dir, "src"))
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(files)) {
+		for _, version := range append(o.olderThan(key), files[key]) {
+			if err := o.bucket.put(key, version); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// keptVersions is how many versions of an object a run brings, the current one included.
+const keptVersions = 3
+
+// keepVersions makes the source a bucket with older versions. Identical objects then have their own
+// assets.
+func (o *ordeal) keepVersions(t *testing.T) {
+	t.Helper()
+	o.bucket, o.versions, o.duplicates = startBucket(t, "photos"), map[string][]string{}, "keep"
+	if err := o.bucket.keepVersions(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// olderThan chooses the older contents of an object: up to one more than a run brings.
+func (o *ordeal) olderThan(key string) (older []string) {
+	if key == adoptable {
+		return nil
+	}
+	for n := range o.random.IntN(keptVersions + 1) {
+		older = append(older, fmt.Sprintf("%s, version %d", key, n))
+	}
+	o.versions[key] = older
+	return older
+}
+
+// checkVersions verifies that each asset has the last versions of its object, in order, and no others.
+func (o *ordeal) checkVersions(t *testing.T) {
+	t.Helper()
+	if o.bucket == nil {
+		return
+	}
+	all, err := o.s.assets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range all {
+		key := path.Join(a.folder, a.name)
+		want := append(slices.Clone(o.versions[key]), o.files[key])
+		got, err := o.s.history(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want = want[max(0, len(want)-keptVersions):]; !slices.Equal(got, want) {
+			t.Errorf("%v has the revisions %.60q, want %.60q, after %s", a, got, want, strings.Join(o.endings, "\n"))
+		}
+	}
 }
 
 // describe writes a table that describes each file by its key.
@@ -314,8 +383,7 @@ const adoptable = "there.jpg"
 func (o *ordeal) adoptable(t *testing.T) {
 	t.Helper()
 	there := tree{adoptable: "there already"}
-	there.write(t, filepath.Join(o.dir, "src"))
-	maps.Copy(o.files, there)
+	o.store(t, there)
 	if err := o.s.upload("Images", adoptable, []byte("there already")); err != nil {
 		t.Fatal(err)
 	}
@@ -364,8 +432,13 @@ func (o *ordeal) uploads(d death) int {
 
 func (o *ordeal) command(t *testing.T, uploads int) *process {
 	t.Helper()
-	return assetferry(t, o.dir, o.s.variables(), "migrate", "src", "--json", "--confirm-timeout", "100ms", "--unsupported", "create",
-		"--provenance", o.provenance, "--metadata", "metadata.csv", "--duplicates", o.duplicates, "-j", strconv.Itoa(uploads))
+	source, variables := []string{"src"}, o.s.variables()
+	if o.bucket != nil {
+		source = []string{"s3://" + o.bucket.name, "--versions", strconv.Itoa(keptVersions)}
+		variables = slices.Concat(variables, o.bucket.variables(), []string{"AWS_ACCESS_KEY_ID=anybody", "AWS_SECRET_ACCESS_KEY=anything"})
+	}
+	return assetferry(t, o.dir, variables, append(append([]string{"migrate"}, source...), "--json", "--confirm-timeout", "100ms", "--unsupported", "create",
+		"--provenance", o.provenance, "--metadata", "metadata.csv", "--duplicates", o.duplicates, "-j", strconv.Itoa(uploads))...)
 }
 
 // run runs a process that is killed, and returns its exit code, or -1 if it was killed.

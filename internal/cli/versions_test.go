@@ -32,25 +32,37 @@ func (s *service) revisions() (lines []string, err error) {
 		return nil, err
 	}
 	for _, a := range all {
-		var found struct {
-			Items []struct{ ID, CreatedAt string }
-		}
-		if err := s.get("/assets/"+a.id+"/revisions", &found); err != nil {
+		contents, err := s.history(a)
+		if err != nil {
 			return nil, err
 		}
-		slices.Reverse(found.Items) // the newest comes first
 		line := a.place() + ":"
-		for _, r := range found.Items {
-			var content []byte
-			if err := s.get(path.Join("/", s.env.ID, "assets", a.id, "revisions", r.ID, "file"), &content); err != nil {
-				return nil, err
-			}
-			line += " " + strings.TrimSpace(string(content))
+		for _, content := range contents {
+			line += " " + strings.TrimSpace(content)
 		}
 		lines = append(lines, line)
 	}
 	slices.Sort(lines)
 	return lines, nil
+}
+
+// history returns the contents of the revisions of an asset, the oldest first.
+func (s *service) history(a stored) (contents []string, err error) {
+	var found struct {
+		Items []struct{ ID, CreatedAt string }
+	}
+	if err := s.get("/assets/"+a.id+"/revisions", &found); err != nil {
+		return nil, err
+	}
+	slices.Reverse(found.Items) // the newest comes first
+	for _, r := range found.Items {
+		var content []byte
+		if err := s.get(path.Join("/", s.env.ID, "assets", a.id, "revisions", r.ID, "file"), &content); err != nil {
+			return nil, err
+		}
+		contents = append(contents, string(content))
+	}
+	return contents, nil
 }
 
 // versionPoints are the fault points of a run that brings versions, and the most hits of each.
