@@ -26,7 +26,7 @@ type result struct {
 	fatal   error         // the run cannot go on
 	alike   string        // the failure, without the parts that differ from item to item
 	scan    bool          // the scanner has no answer
-	remains bool          // the failed upload may have left something at the destination
+	refused bool          // the scanner or the service refuses the content, and nothing of it is at the destination
 	answer  bool          // unconfirmed although the service answered
 	asked   time.Duration // how long the other side wants us to wait
 }
@@ -229,9 +229,9 @@ func judge(ctx context.Context, i state.Item, err error) result {
 	_, r.scan = errors.AsType[*scan.Error](err)
 	switch {
 	case other: // whatever the error, it was uploaded
-		r.remains = wrong.Err != nil
+		r.refused = wrong.Err == nil
 	case refused:
-		r.outcome.Class = state.ClassRefused
+		r.outcome.Class, r.refused = state.ClassRefused, true
 	case errors.Is(err, assets.ErrUnconfirmed):
 		r.outcome.State = state.ItemUnconfirmed
 		r.answer = answered(err)
@@ -248,6 +248,8 @@ func judge(ctx context.Context, i state.Item, err error) result {
 		r.outcome.Class = string(retry.Permanent)
 	case class == retry.Fatal:
 		r.release, r.fatal = true, err
+	default:
+		r.refused = class == retry.Permanent && !body
 	}
 	return r
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"assetferry/internal/faultpoint"
-	"assetferry/internal/retry"
 	"assetferry/migrate"
 	"assetferry/state"
 )
@@ -103,12 +102,12 @@ func ofCurrentVersion(i state.Item, o *state.Outcome) {
 	}
 }
 
-// withoutRefused returns the outcome of a result to record. An older version that is refused for good
-// would keep all newer versions from the destination, so it is omitted.
+// withoutRefused returns the outcome of a result to record. An older version that is refused would keep
+// all newer versions from the destination, in each run, so it is omitted. One that cannot be read is
+// not: a user may only have to grant a permission.
 func withoutRefused(r result) state.Outcome {
 	o := r.outcome
-	refused := o.Class == state.ClassRefused || o.Class == string(retry.Permanent)
-	if r.item.VersionNum > 0 && o.State == state.ItemFailed && refused && o.Receipt == nil && !r.remains {
+	if r.refused && r.item.VersionNum > 0 && o.State == state.ItemFailed && o.Receipt == nil {
 		o.State = state.ItemDone
 	}
 	return o

@@ -1,11 +1,14 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -16,6 +19,7 @@ import (
 	"assetferry/migrate"
 	"assetferry/migrate/apply"
 	"assetferry/sources"
+	"assetferry/sources/memory"
 	"assetferry/state"
 )
 
@@ -215,6 +219,37 @@ func TestVersionsRefusedByService(t *testing.T) {
 		w.verifies()
 		w.close()
 	}
+}
+
+// TestUnreadableVersion verifies that an older version which may not be read is not omitted.
+func TestUnreadableVersion(t *testing.T) {
+	t.Parallel()
+	w := newVersionedWorld(t, "a.jpg", "1", "a.jpg", "22", "a.jpg", "333")
+	d := w.deps()
+	locked := &lockedVersions{Source: w.source}
+	d.Source = locked
+	locked.is.Store(true)
+	p, err := w.tryWith(t.Context(), d, versionRules(3))
+	must(t, err)
+	w.wantStates(p, map[string]int64{"create failed": 1})
+	locked.is.Store(false)
+	p, err = w.tryWith(t.Context(), d, versionRules(3))
+	must(t, err)
+	w.wantStates(p, map[string]int64{"create done": 1})
+	w.wantHistory("a.jpg", "1", "22", "333")
+}
+
+// A lockedVersions is a source that does not let older versions be read for a while.
+type lockedVersions struct {
+	*memory.Source
+	is atomic.Bool
+}
+
+func (s *lockedVersions) Open(ctx context.Context, o sources.Object, offset int64) (io.ReadCloser, error) {
+	if o.Version != "" && s.is.Load() {
+		return nil, &sources.Error{Op: "open", Source: "memory", Key: o.Key, Err: fs.ErrPermission}
+	}
+	return s.Source.Open(ctx, o, offset)
 }
 
 // TestSweepOfVersions makes every call fail in every way while versions are brought, and repeats the
