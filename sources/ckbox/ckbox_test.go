@@ -42,6 +42,9 @@ func TestSource(t *testing.T) {
 			Put:    func(f sourcetest.File) error { w.put(string(f.Key), f.Content); return nil },
 			Remove: func(k sources.Key) error { return w.remove(string(k)) },
 			Vanish: w.vanish,
+
+			KeepVersions: func() error { return nil }, // it always does
+			DropVersion:  w.dropRevision,
 		}
 	}, sourcetest.Storable(storable), sourcetest.Many(1200))
 }

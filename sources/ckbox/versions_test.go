@@ -3,8 +3,10 @@ package ckbox_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"testing"
 	"time"
 
@@ -62,10 +64,46 @@ func contentOf(t *testing.T, src *ckbox.Source, o sources.Object) string {
 	return string(content)
 }
 
-// Revisions returns none: the workspace has only current content.
-func (*workspace) Revisions(context.Context, string) ([]assets.Revision, error) { return nil, nil }
+// A revision is an earlier content of an asset in a workspace.
+type revision struct {
+	assets.Revision
+	content []byte
+}
 
-// DownloadRevision fails.
-func (*workspace) DownloadRevision(context.Context, assets.Asset, string, int64) (io.ReadCloser, int64, error) {
+// revise keeps the present content of an asset as a revision.
+func (w *workspace) revise(id string) {
+	a := w.assets[id]
+	w.revisions[id] = append(w.revisions[id], revision{assets.Revision{ID: fmt.Sprint("r", w.made), Size: a.Size, CreatedAt: a.LastModifiedAt}, w.contents[id]})
+}
+
+func (w *workspace) dropRevision(o sources.Object) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.revisions[o.VersionTag] = slices.DeleteFunc(w.revisions[o.VersionTag], func(r revision) bool { return r.ID == o.Version })
+	return nil
+}
+
+func (w *workspace) Revisions(ctx context.Context, id string) (all []assets.Revision, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	a, ok := w.assets[id]
+	if !ok {
+		return nil, fs.ErrNotExist
+	}
+	all = append(all, assets.Revision{ID: "r" + id, Size: a.Size, CreatedAt: a.LastModifiedAt, Current: true})
+	for _, r := range slices.Backward(w.revisions[id]) {
+		all = append(all, r.Revision)
+	}
+	return all, context.Cause(ctx)
+}
+
+func (w *workspace) DownloadRevision(ctx context.Context, a assets.Asset, id string, offset int64) (io.ReadCloser, int64, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, r := range w.revisions[a.ID] {
+		if r.ID == id {
+			return io.NopCloser(bytes.NewReader(r.content[offset:])), r.Size, context.Cause(ctx)
+		}
+	}
 	return nil, 0, fs.ErrNotExist
 }

@@ -26,12 +26,13 @@ type workspace struct {
 	folders    map[string]assets.Folder
 	assets     map[string]assets.Asset
 	contents   map[string][]byte
-	made       int  // source of IDs and times
-	deleted    bool // the whole workspace
+	revisions  map[string][]revision // earlier contents, the oldest first
+	made       int                   // source of IDs and times
+	deleted    bool                  // the whole workspace
 }
 
 func newWorkspace(categories ...string) *workspace {
-	w := &workspace{folders: map[string]assets.Folder{}, assets: map[string]assets.Asset{}, contents: map[string][]byte{}}
+	w := &workspace{folders: map[string]assets.Folder{}, assets: map[string]assets.Asset{}, contents: map[string][]byte{}, revisions: map[string][]revision{}}
 	for i, name := range categories {
 		w.categories = append(w.categories, assets.Category{ID: "category-" + strconv.Itoa(i), Name: name})
 	}
@@ -91,6 +92,7 @@ func (w *workspace) put(key string, content []byte) {
 	folder := w.folder(0, dir)
 	for id, a := range w.assets {
 		if a.FolderID == folder && a.Name == name {
+			w.revise(id)
 			_, a.LastModifiedAt = w.next()
 			a.Size = int64(len(content))
 			w.assets[id], w.contents[id] = a, content

@@ -197,6 +197,15 @@ func (s *Source) DropVersions(key sources.Key, drop func(content []byte) bool) {
 	s.items[key] = i
 }
 
+// DropVersion removes an older version of an object.
+func (s *Source) DropVersion(o sources.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := s.items[o.Key]
+	i.older = slices.DeleteFunc(slices.Clone(i.older), func(v item) bool { return v.object.Version == o.Version })
+	s.items[o.Key] = i
+}
+
 // explain returns the error of an obstacle.
 func explain(o sources.Obstacle) error {
 	if o == sources.Unreadable {

@@ -22,6 +22,9 @@ func TestSource(t *testing.T) {
 			Put:    func(f sourcetest.File) error { src.Put(f.Key, f.Content); return nil },
 			Remove: func(k sources.Key) error { src.Delete(k); return nil },
 			Vanish: func() error { src.Vanish(); return nil },
+
+			KeepVersions: func() error { src.Versioned = true; return nil },
+			DropVersion:  func(o sources.Object) error { src.DropVersion(o); return nil },
 		}
 	})
 }

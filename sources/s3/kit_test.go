@@ -218,5 +218,9 @@ func refuse(status int, code, message string, headers ...string) http.HandlerFun
 // keepVersions enables versioning of the bucket.
 func (b *bucket) keepVersions() {
 	b.tb.Helper()
-	must(b.tb, b.backend.SetVersioningConfiguration(b.name, gofakes3.VersioningConfiguration{Status: gofakes3.VersioningEnabled}))
+	must(b.tb, b.enableVersions())
+}
+
+func (b *bucket) enableVersions() error {
+	return b.backend.SetVersioningConfiguration(b.name, gofakes3.VersioningConfiguration{Status: gofakes3.VersioningEnabled})
 }

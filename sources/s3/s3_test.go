@@ -6,7 +6,10 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/johannesboyne/gofakes3"
+
 	"assetferry/sources"
+	"assetferry/sources/s3/s3test"
 	"assetferry/sources/sourcetest"
 )
 
@@ -23,7 +26,12 @@ func TestSource(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sourcetest.Run(t, func(tb testing.TB, files []sourcetest.File) sourcetest.Fixture {
 				b := newBucket(tb, test.prefix)
-				b.answer(test.wrap)
+				b.answer(func(next http.Handler) http.Handler {
+					if test.wrap != nil {
+						next = test.wrap(next)
+					}
+					return s3test.WithVersions(b.backend, b.name, 5, next)
+				})
 				if b.prefix != "" { // keys next to it
 					must(tb, b.put("", nil))
 					other := &bucket{name: b.name, backend: b.backend}
@@ -41,6 +49,11 @@ func TestSource(t *testing.T) {
 					Remove:         b.remove,
 					Vanish:         func() error { return b.backend.ForceDeleteBucket(b.name) },
 					StopBackground: src.CloseIdleConnections,
+					KeepVersions:   b.enableVersions,
+					DropVersion: func(o sources.Object) error {
+						_, err := b.backend.DeleteObjectVersion(b.name, b.prefix+string(o.Key), gofakes3.VersionID(o.Version))
+						return err
+					},
 				}
 			}, sourcetest.Storable(storable))
 		})

@@ -28,6 +28,10 @@ type Fixture struct {
 	Remove func(sources.Key) error
 	// Vanish removes the source itself.
 	Vanish func() error
+	// KeepVersions makes a sources.Historian keep what Put replaces, from now on.
+	KeepVersions func() error
+	// DropVersion deletes an older version of an object.
+	DropVersion func(sources.Object) error
 	// StopBackground ends background work, such as idle connections, before goroutines are
 	// counted.
 	StopBackground func()
@@ -111,7 +115,7 @@ type testCase struct {
 }
 
 func cases() []testCase {
-	list := contentCases()
+	list := append(contentCases(), versionCases()...)
 	for _, l := range laws() {
 		list = append(list, testCase{l.name, func(ctx context.Context, s suite) error {
 			f, _ := s.fixture(sample())

@@ -22,14 +22,14 @@ import (
 
 // TestTeeth breaks each promise once, and wants exactly its case to notice.
 func TestTeeth(t *testing.T) {
-	for _, b := range breaches() {
+	for _, b := range append(breaches(), versionBreaches()...) {
 		t.Run(b.name, func(t *testing.T) {
 			s := newSuite(func(tb testing.TB, files []File) Fixture {
 				return newFixture(files, b.apply)
 			}, []Option{Many(1001)}).on(t)
 			var got []string
 			for _, c := range cases() {
-				if err := c.run(t.Context(), s); err != nil {
+				if err := c.run(t.Context(), s); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 					got = append(got, c.name)
 					t.Log(c.name+":", err)
 				}
@@ -44,7 +44,7 @@ func TestTeeth(t *testing.T) {
 // TestEveryCaseHasTeeth verifies that for each case there is a broken source that fails it.
 func TestEveryCaseHasTeeth(t *testing.T) {
 	var broken []string
-	for _, b := range breaches() {
+	for _, b := range append(breaches(), versionBreaches()...) {
 		broken = append(broken, b.want...)
 	}
 	for _, c := range cases() {
@@ -107,6 +107,9 @@ func TestCasesThatNeedChangesSayThatTheyCannotRun(t *testing.T) {
 		}
 	}
 	want := []string{"refuses another version", "refuses a deleted object", "does not mix versions", "lists current objects", "reports a missing source"}
+	for _, c := range versionCases() {
+		want = append(want, c.name)
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("unsupported cases (-want +got):\n%s", diff)
 	}
@@ -119,12 +122,17 @@ func newFixture(files []File, breach func(*double)) Fixture {
 	}
 	d := &double{Source: src, objects: src.Objects, open: src.Open, traits: src.Traits}
 	breach(d)
-	return Fixture{
+	f := Fixture{
 		Source: d,
 		Put:    func(f File) error { src.Put(f.Key, f.Content); return nil },
 		Remove: func(k sources.Key) error { src.Delete(k); return nil },
 		Vanish: func() error { src.Vanish(); return nil },
 	}
+	if d.versions != nil { // or the cases for versions would notice breaches of others
+		f.KeepVersions = func() error { src.Versioned = true; return nil }
+		f.DropVersion = func(o sources.Object) error { src.DropVersion(o); return nil }
+	}
+	return f
 }
 
 // A double is a source in memory whose methods a breach replaces.
@@ -133,9 +141,14 @@ type double struct {
 	objects objectsFunc
 	open    openFunc
 	traits  func() sources.Traits
+
+	versions versionsFunc // nil: no versions
+	keeps    bool
 }
 
 type (
+	versionsFunc = func(context.Context, sources.Object) iter.Seq2[sources.Object, error]
+
 	objectsFunc = func(context.Context, sources.Key) iter.Seq2[sources.Object, error]
 	openFunc    = func(context.Context, sources.Object, int64) (io.ReadCloser, error)
 )
@@ -156,6 +169,106 @@ func (d *double) Traits() sources.Traits {
 		return d.Source.Traits()
 	}
 	return d.traits()
+}
+
+func (d *double) KeepsVersions(context.Context) (bool, error) { return d.keeps, nil }
+
+func (d *double) Versions(ctx context.Context, o sources.Object) iter.Seq2[sources.Object, error] {
+	return d.versions(ctx, o)
+}
+
+// editVersions is edit for older versions.
+func editVersions(src *memory.Source, change func(sources.Object, []sources.Object) []sources.Object) versionsFunc {
+	return func(ctx context.Context, o sources.Object) iter.Seq2[sources.Object, error] {
+		return sources.Sequence(ctx, func(yield func(sources.Object) error) error {
+			var all []sources.Object
+			for v, err := range src.Versions(ctx, o) {
+				if err != nil {
+					return err
+				}
+				all = append(all, v)
+			}
+			for _, v := range change(o, all) {
+				if err := yield(v); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, func(err error) error { return err })
+	}
+}
+
+// versionBreaches are the ways not to be a source with older versions.
+func versionBreaches() []breach {
+	keeping := func(d *double) { d.versions, d.keeps = d.Source.Versions, true }
+	asked := func() func(sources.Key) int {
+		times := map[sources.Key]int{}
+		return func(k sources.Key) int { times[k]++; return times[k] }
+	}
+	return []breach{
+		{"none, with versions", keeping, nil},
+		{"denies its versions", func(d *double) { d.versions = d.Source.Versions }, []string{"has no older versions of new objects"}},
+		{"lists the oldest version first", func(d *double) {
+			keeping(d)
+			d.versions = editVersions(d.Source, func(_ sources.Object, all []sources.Object) []sources.Object {
+				slices.Reverse(all)
+				return all
+			})
+		}, []string{"lists older versions, the newest first"}},
+		{"lists versions once", func(d *double) {
+			keeping(d)
+			n := asked()
+			d.versions = editVersions(d.Source, func(o sources.Object, all []sources.Object) []sources.Object {
+				if n(o.Key) > 1 {
+					return nil
+				}
+				return all
+			})
+		}, []string{"lists versions of objects in any order", "changes nothing for versions"}},
+		{"lists versions after break", func(d *double) {
+			keeping(d)
+			d.versions = func(ctx context.Context, o sources.Object) iter.Seq2[sources.Object, error] {
+				return func(yield func(sources.Object, error) bool) {
+					d.Source.Versions(ctx, o)(func(v sources.Object, err error) bool { return yield(v, err) || yield(v, err) })
+				}
+			}
+		}, []string{"lists as many versions as are asked for"}},
+		{"ignores the offset of a version", func(d *double) {
+			keeping(d)
+			d.open = func(ctx context.Context, o sources.Object, offset int64) (io.ReadCloser, error) {
+				if o.Version != "" {
+					offset = 0
+				}
+				return d.Source.Open(ctx, o, offset)
+			}
+		}, []string{"reads older versions from everywhere"}},
+		{"takes a deleted version for changed", func(d *double) {
+			keeping(d)
+			d.open = func(ctx context.Context, o sources.Object, offset int64) (io.ReadCloser, error) {
+				r, err := d.Source.Open(ctx, o, offset)
+				if err != nil && o.Version != "" {
+					return nil, sources.ErrChanged
+				}
+				return r, err
+			}
+		}, []string{"reports a deleted version"}},
+		{"ignores cancellation of versions", func(d *double) {
+			keeping(d)
+			d.versions = func(ctx context.Context, o sources.Object) iter.Seq2[sources.Object, error] {
+				return d.Source.Versions(context.WithoutCancel(ctx), o)
+			}
+		}, []string{"ends a list of versions when cancelled"}},
+		{"changes versions with each list", func(d *double) {
+			keeping(d)
+			n := asked()
+			d.versions = editVersions(d.Source, func(o sources.Object, all []sources.Object) []sources.Object {
+				for i := range all {
+					all[i].Time = all[i].Time.Add(-time.Duration(n(o.Key)) * time.Hour)
+				}
+				return all
+			})
+		}, []string{"changes nothing for versions"}},
+	}
 }
 
 // A breach is one way not to be a source, and the cases that must notice.
