@@ -1,6 +1,7 @@
 package s3
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -77,6 +78,8 @@ func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	case answer.StatusCode < 300 && r.Method == http.MethodGet && strings.HasSuffix(r.URL.RawQuery, contentQuery): // content, of any length
 	case answer.StatusCode < 300 && (r.URL.Query().Has("list-type") || r.URL.Query().Has("versions")):
 		answer.Body = bounded(answer.Body, largestPage+1) // readPage refuses longer pages
+	case answer.StatusCode < 300 && r.URL.Query().Has("versions"):
+		answer.Body = &versionsBody{ReadCloser: bounded(answer.Body, largestPage)}
 	default:
 		answer.Body = bounded(answer.Body, largestAnswer)
 	}
@@ -86,6 +89,27 @@ func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
 // bounded limits the size and the time of a response body that the SDK reads completely.
 func bounded(body io.ReadCloser, most int64) io.ReadCloser {
 	return &boundedBody{ReadCloser: body, left: most, late: time.AfterFunc(answerTimeout, func() { _ = body.Close() })}
+}
+
+const (
+	versionsPage = 1000 // versions that are requested at once
+	// mostVersionTags is more than the number of XML tags of such a page. Each takes many times the memory
+	// of its text.
+	mostVersionTags = 60 * versionsPage
+)
+
+// A versionsBody refuses a page of versions with too many XML tags.
+type versionsBody struct {
+	io.ReadCloser
+	tags int
+}
+
+func (b *versionsBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.tags += bytes.Count(p[:n], []byte("<")); b.tags > mostVersionTags {
+		return 0, fmt.Errorf("a page of versions has more than %d XML tags", mostVersionTags)
+	}
+	return n, err
 }
 
 // largestAnswer is more than the size of an error or of the tags of an object, in bytes.

@@ -46,6 +46,34 @@ func TestMemoryOfHostileAnswers(t *testing.T) {
 	}
 }
 
+// TestMemoryOfHostileVersions verifies the same of lists of versions.
+func TestMemoryOfHostileVersions(t *testing.T) {
+	t.Setenv("AWS_MAX_ATTEMPTS", "1")
+	const head = `<ListVersionsResult><Name>b</Name><IsTruncated>false</IsTruncated>`
+	for name, answer := range map[string]http.HandlerFunc{
+		"one key":        hostiletest.Repeat(head+`<Version><Key>`, "x"),
+		"empty versions": hostiletest.Repeat(head, `<Version/>`),
+		"delete markers": hostiletest.Repeat(head, `<DeleteMarker></DeleteMarker>`),
+		"nested":         hostiletest.Repeat(head, `<a>`),
+		"fitting": func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(w, head+strings.Repeat(`<Version/>`, 59_000)+`</ListVersionsResult>`)
+		},
+	} {
+		b := newBucket(t, "")
+		b.answerWith(answer)
+		s := b.source()
+		var err error
+		peak := hostiletest.Peak(t, func() {
+			for _, err = range s.Versions(t.Context(), thing) {
+			}
+		})
+		t.Logf("%s: %.1f MB: %.150v", name, float64(peak)/(1<<20), err)
+		if err == nil || peak > hostiletest.Most {
+			t.Errorf("%s: %.1f MB over idle, %v", name, float64(peak)/(1<<20), err)
+		}
+	}
+}
+
 // TestMemoryOfOtherHostileAnswers verifies the same of answers to requests for content and for
 // tags, including errors.
 func TestMemoryOfOtherHostileAnswers(t *testing.T) {

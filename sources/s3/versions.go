@@ -168,7 +168,7 @@ func (s *Source) versionsOf(ctx context.Context, name string) (all []types.Objec
 
 // versionPage requests one page of versions.
 func (s *Source) versionPage(ctx context.Context, in *s3.ListObjectVersionsInput) (*s3.ListObjectVersionsOutput, error) {
-	in.Bucket, in.RequestPayer, in.EncodingType = &s.url.Bucket, s.payer, types.EncodingTypeUrl
+	in.Bucket, in.RequestPayer, in.EncodingType, in.MaxKeys = &s.url.Bucket, s.payer, types.EncodingTypeUrl, aws.Int32(versionsPage)
 	in.OptionalObjectAttributes = []types.OptionalObjectAttributes{types.OptionalObjectAttributesRestoreStatus}
 	var out *s3.ListObjectVersionsOutput
 	err := s.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) (err error) {

@@ -83,6 +83,20 @@ func TestVersions(t *testing.T) {
 	}
 }
 
+// TestLongPageOfVersions verifies that a page of versions with long keys is read. S3 also lists the owner
+// of each version.
+func TestLongPageOfVersions(t *testing.T) {
+	b := newVersionedBucket(t, 1000)
+	for n := range 500 {
+		for _, content := range []string{"old", "new"} {
+			must(t, b.put(sources.Key(fmt.Sprintf("%03d%s", n, strings.Repeat("x", 900))), []byte(content)))
+		}
+	}
+	if found := histories(t, b.source()); len(found) != 500 || !strings.HasSuffix(found[499], ": old") {
+		t.Errorf("%d histories", len(found))
+	}
+}
+
 // TestVersionsOfSomeObjects verifies that objects far from each other cost two requests each.
 func TestVersionsOfSomeObjects(t *testing.T) {
 	b := newVersionedBucket(t, 10)
