@@ -116,28 +116,24 @@ func (s *Store) Sightings(ctx context.Context, pair int64) iter.Seq2[Sighting, e
 	})
 }
 
+// An Expected is the entry of an object's asset as its receipt says.
+type Expected struct {
+	Entry
+	Key sources.Key
+}
+
 // ExpectedEntries lists the receipts of a pair as a listing should show their assets, in key order.
 // It reads only what is compared.
-func (s *Store) ExpectedEntries(ctx context.Context, pair int64) iter.Seq2[Entry, error] {
-	type row struct {
-		Entry
-		key sources.Key
-	}
-	scan := func(rows *sql.Rows) (r row, base sql.NullInt64, err error) {
-		err = rows.Scan(&r.key, &r.Asset, &r.Name, &r.Extension, &r.Category, &r.Folder, &r.URL, &r.Size, &base)
+func (s *Store) ExpectedEntries(ctx context.Context, pair int64) iter.Seq2[Expected, error] {
+	scan := func(rows *sql.Rows) (r Expected, base sql.NullInt64, err error) {
+		err = rows.Scan((*string)(&r.Key), &r.Asset, &r.Name, &r.Extension, &r.Category, &r.Folder, &r.URL, &r.Size, &base)
 		return r, base, err
 	}
-	complete := func(r *row, b base) { r.Name, r.Extension, r.Category, r.URL = b.values(r.key, r.Asset) }
-	return func(yield func(Entry, error) bool) {
-		for r, err := range paged(s.r, "", func(r row) sources.Key { return r.key }, func(after sources.Key) ([]row, error) {
-			return queryBased(ctx, s, "list expected assets", scan, complete, `SELECT key, asset, name, extension, category, folder, url, size, base FROM receipts
-				WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, PageSize)
-		}) {
-			if !yield(r.Entry, err) {
-				return
-			}
-		}
-	}
+	complete := func(r *Expected, b base) { r.Name, r.Extension, r.Category, r.URL = b.values(r.Key, r.Asset) }
+	return paged(s.r, "", func(r Expected) sources.Key { return r.Key }, func(after sources.Key) ([]Expected, error) {
+		return queryBased(ctx, s, "list expected assets", scan, complete, `SELECT key, asset, name, extension, category, folder, url, size, base FROM receipts
+			WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, PageSize)
+	})
 }
 
 func scanSighting(rows *sql.Rows) (v Sighting, base sql.NullInt64, err error) {

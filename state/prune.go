@@ -41,11 +41,12 @@ const replacedSince = ` EXISTS (SELECT 1 FROM receipts c WHERE c.pair = ?2 AND c
 // notPruned selects runs with rows to prune.
 const notPruned = ` (r.pruned_at IS NULL OR EXISTS (SELECT 1 FROM items WHERE run = r.num) OR EXISTS (SELECT 1 FROM attempts WHERE run = r.num))`
 
-// oldVerifications selects the verifications before a time, except the last of each pair and the
-// last of all its contents, which URLs and reports use.
+// oldVerifications selects the verifications before a time, except the last of each wave and of the
+// whole pair, and the last of all its contents, which URLs and reports use.
 const oldVerifications = ` FROM verifications WHERE at < ?1
-	AND id < (SELECT max(v.id) FROM verifications v WHERE v.pair = verifications.pair)
-	AND (level <> '` + everyChecksum + `' OR id < (SELECT max(v.id) FROM verifications v WHERE v.pair = verifications.pair AND v.level = '` + everyChecksum + `'))`
+	AND id < (SELECT max(v.id) FROM verifications v WHERE v.pair = verifications.pair AND v.wave = verifications.wave)
+	AND id NOT IN (SELECT verification FROM wave_checks)
+	AND (level <> '` + everyChecksum + `' OR wave <> '' OR id < (SELECT max(v.id) FROM verifications v WHERE v.pair = verifications.pair AND v.level = '` + everyChecksum + `' AND v.wave = ''))`
 
 // Prunable counts the rows that Prune would delete.
 func (s *Store) Prunable(ctx context.Context, before time.Time) (p Pruned, err error) {

@@ -178,7 +178,7 @@ func (c *calendar) memory() map[string]string {
 	all := map[string]any{
 		"URLs": collect(c, c.AssetURLs(ctx, c.pair.ID, 0)), "receipts": collect(c, c.Receipts(ctx, c.pair.ID, "")),
 		"failures": collect(c, c.Failures(ctx, c.pair.ID, "")), "orphans": collect(c, c.Orphans(ctx, c.pair.ID, "")),
-		"verification": v, "differences": collect(c, c.Differences(ctx, v.ID)), "last sync": last.ID, "its items": collect(c, c.Items(ctx, last.Num)),
+		"verification": v, "differences": collect(c, c.CurrentDifferences(ctx, v.Pair)), "last sync": last.ID, "its items": collect(c, c.Items(ctx, last.Num)),
 	}
 	for _, r := range runs {
 		if all["sums of "+r.ID], err = c.Tallies(ctx, r.Num); err != nil {

@@ -47,7 +47,7 @@ func TestDifferences(t *testing.T) {
 	must(t, j.SaveVerification(ctx, v, want))
 	last, err := j.LastVerification(ctx, j.pair.ID)
 	must(t, err)
-	if diff := cmp.Diff(want, collect(t, j.Differences(ctx, last.ID))); diff != "" {
+	if diff := cmp.Diff(want, collect(t, j.CurrentDifferences(ctx, last.Pair))); diff != "" {
 		t.Error(diff)
 	}
 	var kept int

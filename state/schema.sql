@@ -504,10 +504,11 @@ CREATE TABLE calls (
   PRIMARY KEY (destination, minute)
 ) STRICT, WITHOUT ROWID;
 
--- The results of verify, one row a call.
+-- The results of verify, one row a call. wave: the part of the source that it covers; empty: all of it.
 CREATE TABLE verifications (
   id          INTEGER PRIMARY KEY,
   pair        INTEGER NOT NULL REFERENCES pairs (id),
+  wave        TEXT NOT NULL DEFAULT '',
   at          INTEGER NOT NULL,
   level       TEXT NOT NULL CHECK (level IN ('listing', 'sample', 'checksum')),
   receipts    INTEGER NOT NULL,
@@ -515,8 +516,16 @@ CREATE TABLE verifications (
   differences INTEGER NOT NULL
 ) STRICT;
 
--- The differences that the last verification of a pair found. They are of assets, whose objects
--- may have been moved since.
+-- The assets that a verification of a wave compared since the last one of the whole pair.
+CREATE TABLE wave_checks (
+  pair         INTEGER NOT NULL REFERENCES pairs (id),
+  asset        TEXT NOT NULL,
+  verification INTEGER NOT NULL,
+  PRIMARY KEY (pair, asset)
+) STRICT, WITHOUT ROWID;
+
+-- The differences that the last verification of each asset found. Their objects may have been moved
+-- since.
 CREATE TABLE differences (
   verification INTEGER NOT NULL REFERENCES verifications (id),
   key          TEXT NOT NULL,
@@ -526,11 +535,11 @@ CREATE TABLE differences (
   PRIMARY KEY (verification, key, field)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX differences_asset ON differences (verification, asset);
+CREATE INDEX differences_asset ON differences (asset, verification);
 
 -- The content of single assets after the last verification that read all contents of the pair.
--- intact is 1 where a sample read the asset back after that, and 0 where that verification, or a
--- later one, found it missing or with another size or content.
+-- intact is 1 where a sample, or a verification of a wave, read the asset back after that, and 0 where
+-- that verification, or a later one, found it missing or with another size or content.
 CREATE TABLE content_checks (
   pair   INTEGER NOT NULL REFERENCES pairs (id),
   asset  TEXT NOT NULL,

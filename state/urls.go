@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"iter"
 	"strings"
 
@@ -59,7 +58,7 @@ func (a *AssetURL) complete(b base) { a.Category, a.URL = b.category, b.url(a.As
 type urlList struct {
 	*Store
 	pair, run int64
-	v         Verification
+	by        verifiedBy
 }
 
 // AssetURLs lists the URLs of the assets of a pair: those that a run created or adopted, or all if
@@ -67,12 +66,12 @@ type urlList struct {
 // URLs come after their key.
 func (s *Store) AssetURLs(ctx context.Context, pair, run int64) iter.Seq2[AssetURL, error] {
 	return func(yield func(AssetURL, error) bool) {
-		v, err := s.LastVerification(ctx, pair)
-		if err != nil && !errors.Is(err, ErrNotFound) {
+		by, err := s.verifiedBy(ctx, pair)
+		if err != nil {
 			yield(AssetURL{}, err)
 			return
 		}
-		l := urlList{s, pair, run, v}
+		l := urlList{s, pair, run, by}
 		merged(AssetURL.compare, l.keys(ctx), l.formerKeys(ctx), l.aliases(ctx), l.oldURLs(ctx))(yield)
 	}
 }
@@ -90,18 +89,15 @@ func (a AssetURL) place() string {
 	return a.As
 }
 
-// isVerified selects whether a receipt r is verified, with the parameters ?1 to ?3; ofRun, with ?4
-// and ?6, selects the listed receipts.
-const (
-	isVerified = arrivedAt + ` < ?1 AND CASE WHEN ?2 = 0 THEN 1 ELSE NOT EXISTS (SELECT 1 FROM differences WHERE verification = ?3 AND asset = r.asset) END`
-	ofRun      = `r.pair = ?4 AND ?6 IN (0, r.run)`
-)
+// ofRun selects the listed receipts, with the parameters ?4 and ?6. The first three are those of
+// isVerified.
+const ofRun = `r.pair = ?4 AND ?6 IN (0, r.run)`
 
 // page reads URLs of a kind: a query with ?5 for the position, and ?7 for the maximum number of
 // rows.
 func (l urlList) page(ctx context.Context, scan func(*sql.Rows) (AssetURL, sql.NullInt64, error), stmt string, after any, more ...any) ([]AssetURL, error) {
 	return queryBased(ctx, l.Store, "list URLs", scan, (*AssetURL).complete, stmt,
-		append([]any{l.v.At.UnixMilli(), l.v.Differences, l.v.ID, l.pair, after, l.run, PageSize}, more...)...)
+		append([]any{l.by.whole, l.by.waves, l.by.different, l.pair, after, l.run, PageSize}, more...)...)
 }
 
 func (l urlList) byKey(ctx context.Context, scan func(*sql.Rows) (AssetURL, sql.NullInt64, error), stmt string) iter.Seq2[AssetURL, error] {

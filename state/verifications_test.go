@@ -1,6 +1,7 @@
 package state
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -56,6 +57,11 @@ func (c *verifiedCase) expect(what string, listed, contents, differ, unverified 
 	}
 	if n != sum.Listed || read != sum.Contents {
 		c.Errorf("%s: of single assets, %d are verified by listing and %d by checksum, but they sum up to %d and %d", what, n, read, sum.Listed, sum.Contents)
+	}
+	all, err := c.SumVerifiedOf(c.Context(), c.pair.ID, func(sources.Key) bool { return true })
+	must(c, err)
+	if all != sum {
+		c.Errorf("%s: object by object it is %+v, and at once %+v", what, all, sum)
 	}
 	verified := int64(0)
 	for a, err := range c.AssetURLs(c.Context(), c.pair.ID, 0) {
@@ -134,4 +140,50 @@ func TestClockSetBackVerifiesNothing(t *testing.T) {
 	c.clock = c.clock.Add(-48 * time.Hour)
 	c.everyAction()
 	c.expect("after a sync", 2, 2, 0, 3)
+}
+
+// verifyWave saves a verification of the objects with keys from first to last.
+func (c *verifiedCase) verifyWave(level string, first, last sources.Key, found ...Difference) {
+	c.Helper()
+	c.clock = c.clock.Add(time.Hour)
+	must(c, c.SaveVerification(c.Context(), Verification{Pair: c.pair.ID, Wave: "a", Level: level, Differences: int64(len(found)),
+		Covered: []KeyRange{{first, last}}}, found))
+}
+
+// TestVerificationOfWave verifies that a verification of a wave counts for its assets and no others,
+// until the next one of all assets, and that the differences of other assets stay.
+func TestVerificationOfWave(t *testing.T) {
+	c := verifiedLibrary(t)
+	c.verifyWave("listing", "a/", "a/~")
+	c.expect("only a wave was ever verified", 4, 0, 0, 1)
+	c.verifyWave("checksum", "a/", "a/~", Difference{Key: "a/moved", Asset: "asset of a/moved", Field: "content", What: "differs"})
+	c.expect("contents of a wave", 3, 3, 1, 1)
+	c.verify("listing", nil, Difference{Key: "untouched", Asset: "asset of untouched", Field: "size", What: "is larger"})
+	c.expect("all listed", 4, 3, 1, 0)
+	c.verifyWave("listing", "a/", "a/~", Difference{Key: "a/replaced", Asset: "asset of a/replaced", Field: "name", What: "is named otherwise"})
+	c.expect("each difference counts until its asset is verified again", 3, 2, 2, 0)
+	var keys []sources.Key
+	for d, err := range c.CurrentDifferences(t.Context(), c.pair.ID) {
+		must(t, err)
+		keys = append(keys, d.Key)
+	}
+	if !slices.Equal(keys, []sources.Key{"a/replaced", "untouched"}) {
+		t.Errorf("current differences: %q", keys)
+	}
+
+	c.clock = c.clock.Add(time.Hour)
+	c.everyAction()
+	c.verifyWave("listing", "a/", "a/~")
+	c.expect("a wave after a sync", 3, 0, 1, 1)
+	sum, err := c.SumVerifiedOf(t.Context(), c.pair.ID, func(k sources.Key) bool { return k < "b" })
+	must(t, err)
+	if want := (VerifiedSum{Assets: 3, Listed: 3, LastArrival: sum.LastArrival}); sum != want {
+		t.Errorf("the wave has %+v, want %+v", sum, want)
+	}
+	if n, err := c.Prune(t.Context(), c.clock.Add(time.Hour)); err != nil || n.Verifications != 2 {
+		t.Errorf("pruned %+v (%v), want 2 verifications", n, err)
+	}
+	c.expect("after old ones were pruned", 3, 0, 1, 1)
+	c.verify("listing", nil)
+	c.expect("all listed again", 5, 0, 0, 0)
 }

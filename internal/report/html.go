@@ -91,7 +91,7 @@ func layOut(r Report, lines iter.Seq2[Line, error], folders iter.Seq2[Folder, er
 		Report: r, Policy: policy(), Style: template.CSS(style), Face: faceOf(r.Verdict.Kind), Purpose: purposeOf(r.Run.Purpose),
 		Groups: groupsOf(r.Results.Listed, r.Results.States, r.Undo), zone: zone, Zone: "UTC" + strings.TrimPrefix(r.MadeAt.In(zone).Format("-07:00"), "+00:00"),
 		SkippedRows: cut(r.shownSkips(), all+"json", skippedTexts),
-		Differences: cut(r.Verification.First, "assetferry verify --content", differenceTexts),
+		Differences: cut(r.Verification.First, r.VerifyAgain("--content"), differenceTexts),
 		NameRows:    fewOf(r.Names.First, r.Names.Count-int64(len(r.Names.First)), all+"json", nameTexts),
 		Categories:  cut(r.Privacy.Categories, all+"json", categoryTexts),
 		Unmapped:    fewOf(r.Found.Unmapped, r.Found.UnmappedFields-int64(len(r.Found.Unmapped)), all+"json", fieldTexts),

@@ -181,10 +181,11 @@ func (l *lists) readUnchanged(ctx context.Context, _ *Report) error {
 	return err
 }
 
+// verification reads how the assets are verified: those of the wave of the run, or all.
 func (l *lists) verification(ctx context.Context, r *Report) error {
 	v := &r.Verification
 	*v = Verification{Level: "none", First: []Difference{}}
-	sum, err := l.store.SumVerified(ctx, l.run.Pair.ID)
+	wave, sum, err := l.verifiedInScope(ctx)
 	if err != nil {
 		return err
 	}
@@ -192,24 +193,39 @@ func (l *lists) verification(ctx context.Context, r *Report) error {
 		v.LastArrival = &sum.LastArrival
 	}
 	v.Verified, v.ByChecksum, v.NotVerified = sum.Listed, sum.Contents, sum.Unverified()
-	last, err := l.store.LastVerification(ctx, l.run.Pair.ID)
+	last, err := l.store.LastVerificationOf(ctx, l.run.Pair)
 	if errors.Is(err, state.ErrNotFound) {
 		return nil
 	} else if err != nil {
 		return err
 	}
-	v.Level, v.At, v.Compared, v.ComparedByChecksum, v.Differences = last.Level, &last.At, last.Receipts, last.Contents, last.Differences
+	v.Level, v.At, v.Wave, v.Compared, v.ComparedByChecksum = last.Level, &last.At, last.Wave, last.Receipts, last.Contents
 	v.Covers = v.NotVerified == 0
-	for d, err := range l.store.Differences(ctx, last.ID) {
+	for d, err := range l.store.CurrentDifferences(ctx, l.run.Pair.ID) {
 		if err != nil {
 			return err
 		}
-		if len(v.First) == shownDifferences {
-			break
+		if !wave.HasKey(d.Key) {
+			continue
 		}
-		v.First = append(v.First, Difference{Key: string(d.Key), AssetID: d.Asset, Field: d.Field, Message: d.What})
+		v.Differences++
+		v.First = appendUpTo(shownDifferences, v.First, Difference{Key: string(d.Key), AssetID: d.Asset, Field: d.Field, Message: d.What})
 	}
 	return nil
+}
+
+// verifiedInScope counts how the assets are verified that the run covers, by the wave as it was then.
+func (l *lists) verifiedInScope(ctx context.Context) (*migrate.Wave, state.VerifiedSum, error) {
+	if l.run.Pair.Wave == "" {
+		sum, err := l.store.SumVerified(ctx, l.run.Pair.ID)
+		return nil, sum, err
+	}
+	rules, err := migrate.ReadRules(l.run)
+	if err != nil {
+		return nil, state.VerifiedSum{}, err
+	}
+	sum, err := l.store.SumVerifiedOf(ctx, l.run.Pair.ID, rules.Wave.HasKey)
+	return rules.Wave, sum, err
 }
 
 // behind counts the problems of earlier runs, if this one processed only a part of the source.

@@ -202,10 +202,12 @@ type Example struct {
 }
 
 // A Verification is the result of the last comparison with the destination, and counts how
-// the present assets were verified. It covers all assets from the source, from all runs.
+// the present assets were verified. It covers all assets from the source, from all runs; after a run
+// of a wave, those of the wave.
 type Verification struct {
 	Level              string       `json:"level"` // listing, sample or content; "none" if there was none
 	At                 *time.Time   `json:"at,omitempty"`
+	Wave               string       `json:"wave,omitempty"`       // that it covered; empty if it covered all assets
 	Compared           int64        `json:"compared"`             // assets compared with the listing of the destination
 	ComparedByChecksum int64        `json:"compared_by_checksum"` // of these, by checksum
 	Differences        int64        `json:"differences"`

@@ -216,7 +216,11 @@ func (t *text) verification(r Report) {
 	if v.Differences > 0 {
 		found = differences(v.Differences)
 	}
-	t.say(2, "%s: %s compared by %s; %s.", t.at(*v.At), assets(v.Compared), v.Method(), found)
+	of := ""
+	if v.Wave != "" {
+		of = " of wave " + v.Wave
+	}
+	t.say(2, "%s: %s%s compared by %s; %s.", t.at(*v.At), assets(v.Compared), of, v.Method(), found)
 	if v.ByChecksum > v.ComparedByChecksum {
 		t.say(2, "Compared by checksum in this or an earlier verification, and unchanged since: %s of %s.", ui.Count(v.ByChecksum), assets(v.Verified))
 	}

@@ -2,9 +2,12 @@ package report
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"assetferry/internal/shell"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -24,6 +27,27 @@ func (v Verdict) NextStep() (s step) {
 
 // A step is what a user does next: a text, and a command if there is one.
 type step struct{ Text, Command string }
+
+// migrateAgain returns the command that migrates the source of the run, or its wave.
+func (r Report) migrateAgain() string {
+	source := "SOURCE" // the source has a name of the user
+	if strings.Contains(r.Run.Source, "://") || filepath.IsAbs(r.Run.Source) {
+		source = shell.Word(r.Run.Source)
+	}
+	return strings.Join(append([]string{"assetferry migrate", source}, r.waveFlag()...), " ")
+}
+
+// VerifyAgain returns the command that verifies the source of the run, or its wave.
+func (r Report) VerifyAgain(flags ...string) string {
+	return strings.Join(slices.Concat([]string{"assetferry verify"}, flags, r.waveFlag()), " ")
+}
+
+func (r Report) waveFlag() []string {
+	if r.Run.Wave == "" {
+		return nil
+	}
+	return []string{"--wave", r.Run.Wave}
+}
 
 // judge returns the verdict. Errors come before missing objects, and these before success: the
 // first verdict that applies counts.
@@ -60,7 +84,7 @@ func judgePlan(r Report) (Verdict, bool) {
 	if r.Run.Command != "plan" || r.Run.State == string(state.Applying) || r.Run.State == string(state.Finished) {
 		return Verdict{}, false
 	}
-	next := "carry out the plan: assetferry migrate"
+	next := "carry out the plan: " + r.migrateAgain()
 	if r.Undo.Undoes != "" {
 		next = "carry out the undo: assetferry undo --run " + r.Undo.Undoes + " --apply"
 	}
@@ -75,7 +99,7 @@ func judgeUndone(r Report) (Verdict, bool) {
 	if inTrash+restored == 0 {
 		return Verdict{}, false
 	}
-	again := "upload the objects again: assetferry migrate"
+	again := "upload the objects again: " + r.migrateAgain()
 	if r.Sync != nil {
 		again = "change the source or the settings; otherwise, the next sync repeats the changes"
 	}
@@ -134,7 +158,7 @@ func judgeUndo(r Report) (Verdict, bool) {
 	case left > 0:
 		return Verdict{Incomplete, undoneTitle(left), text(left), "read the reasons in this report; move assets to the trash by hand if other users changed them"}, true
 	}
-	next := "upload the objects again: assetferry migrate"
+	next := "upload the objects again: " + r.migrateAgain()
 	if restored > 0 {
 		next = "change the settings; otherwise, the next sync repeats the changes. To see how to keep an asset as it is: assetferry explain KEY"
 	}
@@ -295,7 +319,7 @@ func judgeDifferences(r Report) (Verdict, bool) {
 		return Verdict{}, false
 	}
 	return Verdict{Different, "Differences found", fmt.Sprintf("The last verification found %s between the destination and the state database.", differences(r.Verification.Differences)),
-		"resolve the differences, then verify again: assetferry verify"}, true
+		"resolve the differences, then verify again: " + r.VerifyAgain()}, true
 }
 
 // judgeBehind keeps a run with a small selection from hiding the problems of earlier runs.
@@ -375,7 +399,7 @@ func judgeComplete(r Report) Verdict {
 
 // judgeVerification returns the verdict by what is verified, for a run that did what was configured.
 func judgeVerification(r Report) Verdict {
-	const verify = "verify the content: assetferry verify --content"
+	verify := "verify the content: " + r.VerifyAgain("--content")
 	p := r.Verification
 	switch {
 	case r.Destination.Objects == 0:

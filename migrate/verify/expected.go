@@ -39,9 +39,13 @@ func (v *Verifier) expect(ctx context.Context) (*expectations, error) {
 		return nil, err
 	}
 	x.sums = make([]uint64, 0, known.Objects)
+	v.wave = scope{Wave: v.Wave, places: map[state.Container]bool{}}
 	for e, err := range v.State.ExpectedEntries(ctx, v.pair.ID) {
 		if err != nil {
 			return nil, err
+		}
+		if !v.wave.add(e) {
+			continue
 		}
 		x.add(appearance{e.Asset, e.Name, e.Extension, e.Category, e.Folder, e.URL, e.Size})
 	}

@@ -41,9 +41,11 @@ type Verifier struct {
 	Sample      int // how many contents LevelSample reads
 	Concurrency int
 	Unlisted    time.Duration // see DefaultUnlisted
+	Wave        *migrate.Wave // compares only its assets; nil: all
 
 	pair      state.Pair
 	expected  *expectations
+	wave      scope
 	others    atomic.Bool             // assets were met that are not ours
 	missing   atomic.Int64            // missing assets in a row
 	reported  map[string]bool         // those that were reported
@@ -59,7 +61,7 @@ func New(d migrate.Deps, level string, sample int) *Verifier {
 // Verify checks every asset with a receipt, reports the differences to the observer, and stores the
 // result. A difference is no error; contents whose URLs were refused are a [RefusedURLError].
 func (v *Verifier) Verify(ctx context.Context, pair state.Pair) (state.Verification, error) {
-	result := state.Verification{Pair: pair.ID, Source: pair.Source, Level: v.Level}
+	result := state.Verification{Pair: pair.ID, Source: pair.Source, Wave: v.Wave.Label(), Level: v.Level}
 	scope := state.PairScope(pair.ID)
 	if err := v.State.DropInventory(ctx, scope); err != nil {
 		return result, err
@@ -77,13 +79,14 @@ func (v *Verifier) Verify(ctx context.Context, pair state.Pair) (state.Verificat
 	if v.expected, err = v.expect(ctx); err != nil {
 		return result, err
 	}
+	containers = v.wave.containersOf(containers)
 	if err := v.inventory(ctx, pair.ID, scope, containers); err != nil {
 		return result, err
 	}
 	if v.elsewhere, err = v.misplaced(ctx, pair.Destination, containers); err != nil {
 		return result, err
 	}
-	differences, err := v.compare(ctx, pair.ID, &result)
+	differences, err := v.compare(ctx, &result)
 	if err != nil {
 		return result, err
 	}
@@ -138,7 +141,9 @@ func (v *Verifier) meet(ctx context.Context, pair int64, scope state.Scope, page
 	var others []state.Entry
 	for _, a := range rest {
 		e := inventory.EntryOf(a, 0)
-		if _, ours := receipts[a.ID]; ours {
+		if r, ours := receipts[a.ID]; ours && !v.Wave.HasKey(r.Key) {
+			continue
+		} else if ours {
 			v.expected.differs(a.ID)
 		} else {
 			e.Slot = inventory.LikenessOf(e)
@@ -153,6 +158,9 @@ func (v *Verifier) meet(ctx context.Context, pair int64, scope state.Scope, page
 func (v *Verifier) sightings(ctx context.Context) iter.Seq2[state.Sighting, error] {
 	return func(yield func(state.Sighting, error) bool) {
 		for s, err := range v.State.Sightings(ctx, v.pair.ID) {
+			if err == nil && !v.Wave.HasKey(s.Receipt.Key) {
+				continue
+			}
 			if !yield(v.sighting(s), err) {
 				return
 			}
@@ -193,18 +201,16 @@ func (c *comparison) found(d migrate.Difference) {
 
 // compare compares the receipts with the inventory and downloads contents. It returns the
 // differences in no particular order.
-func (v *Verifier) compare(ctx context.Context, pair int64, result *state.Verification) ([]state.Difference, error) {
-	total, err := v.State.SumReceipts(ctx, pair)
-	if err != nil {
-		return nil, err
-	}
-	v.Watch.Phase(migrate.PhaseVerify, total.Objects, -1)
+func (v *Verifier) compare(ctx context.Context, result *state.Verification) ([]state.Difference, error) {
+	total := int64(len(v.expected.sums))
+	v.Watch.Phase(migrate.PhaseVerify, total, -1)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(v.Concurrency)
-	c := &comparison{Verifier: v, wanted: v.choose(total.Objects), group: g, result: result}
+	c := &comparison{Verifier: v, wanted: v.choose(total), group: g, result: result}
+	result.Covered = v.wave.covered
 	if v.isAsExpected() {
-		result.Receipts = total.Objects
-		v.Watch.Progress(total.Objects, 0)
+		result.Receipts = total
+		v.Watch.Progress(total, 0)
 		return nil, nil
 	}
 	for page, err := range migrate.Pages(v.sightings(ctx), migrate.PageSize) {
@@ -215,7 +221,8 @@ func (v *Verifier) compare(ctx context.Context, pair int64, result *state.Verifi
 			return nil, endGroup(g, err)
 		}
 	}
-	if err = g.Wait(); err == nil {
+	err := g.Wait()
+	if err == nil {
 		err = v.refused.err()
 	}
 	return c.differences, err

@@ -37,6 +37,9 @@ destination. Assets that existed before the upload do not count.
 
 An asset stays verified until its content changes. A move or new metadata does
 not change that. status and report show how many assets are not verified.
+
+With --wave, verify compares only the assets of a wave, and requests only the
+folders that contain them. See assetferry help cutover.
 `,
 		Example: `  assetferry verify
   assetferry verify --sample 100
@@ -60,35 +63,39 @@ not change that. status and report show how many assets are not verified.
 	}
 	c.Flags().BoolVar(&content, "content", false, "compare the checksum of every asset")
 	c.Flags().IntVar(&sample, "sample", 0, "compare the checksums of this `number` of random assets")
+	cmdline.Setting(c.Flags(), "wave", "compare only the assets of the wave with this `name`")
 	c.Flags().StringP("concurrency", "j", "", fmt.Sprintf("maximum `number` of downloads at the same time (default %d)", migrate.DefaultConcurrency))
 	return c
 }
 
 func runVerify(ctx context.Context, f *command.Factory, level string, sample int) error {
-	f.Summary = &event.Summary{Command: "verify"}
+	f.Summary = &event.Summary{Command: "verify", Wave: f.Settings.Wave}
 	dest, store, pairs, err := f.OpenRecorded(ctx)
 	if err != nil {
 		return err
 	}
 	v := verify.New(migrate.Deps{Dest: dest.Client, State: store, Log: f.Out.Log(), Now: dest.Now}, level, sample)
 	v.Concurrency, v.Unlisted = f.Settings.Concurrency, verify.DefaultUnlisted+2*dest.Profile.ListingDelay
+	if v.Wave, err = f.Wave(); err != nil {
+		return err
+	}
 	verified, worst := 0, verdict{}
 	for _, p := range pairs {
-		run, err := store.LastApplied(ctx, p)
-		if errors.Is(err, state.ErrNotFound) {
-			continue // only planned
-		} else if err != nil {
+		if verifiable, err := isVerifiable(ctx, store, p, v.Wave); err != nil {
 			return err
+		} else if !verifiable {
+			continue
 		}
 		if verified++; verified > 1 {
 			f.Out.Event("summary", *f.Summary)
 		}
-		f.Out.Notef("Verify %s at %s", ui.Sanitize(p.Source), ui.Sanitize(dest.Place()))
+		p.Wave = v.Wave.Label()
+		f.Out.Notef("Verify %s%s at %s", ofWave(p), ui.Sanitize(p.Source), ui.Sanitize(dest.Place()))
 		next, err := verifyPair(ctx, f, v, p)
 		if err != nil {
 			return err
 		}
-		missing, err := notArrived(ctx, f, store, run)
+		missing, err := notArrived(ctx, f, store, p)
 		if err != nil {
 			return err
 		}
@@ -101,6 +108,8 @@ func runVerify(ctx context.Context, f *command.Factory, level string, sample int
 		}
 	}
 	switch {
+	case verified == 0 && v.Wave != nil:
+		return exit.With(exit.CodeNoSuch, fmt.Errorf("wave %s has no asset yet, so there is nothing to verify", v.Wave.Name), "upload something first:\n  "+f.Again("migrate", []string{"SOURCE"}))
 	case verified == 0:
 		return exit.With(exit.CodeNoSuch, errors.New("nothing was uploaded yet, so there is nothing to verify"), "upload something first:\n  "+f.Again("migrate", []string{"SOURCE"}))
 	case worst.code == exit.CodeDone:
@@ -111,15 +120,36 @@ func runVerify(ctx context.Context, f *command.Factory, level string, sample int
 	return exit.Said(worst.code)
 }
 
+// isVerifiable reports whether a pair has more than plans and, with a wave, assets of it.
+func isVerifiable(ctx context.Context, store *state.Store, p state.Pair, wave *migrate.Wave) (bool, error) {
+	if _, err := store.LastApplied(ctx, p); errors.Is(err, state.ErrNotFound) {
+		return false, nil
+	} else if err != nil || wave == nil {
+		return err == nil, err
+	}
+	for r, err := range store.Fingerprints(ctx, p.ID, "") {
+		if err != nil || wave.HasKey(r.Key) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
 // A verdict is the exit code for a part of a verification, and the step after it.
 type verdict struct {
 	code int
 	outcome.NextStep
 }
 
-// notArrived reports the objects that the last run of a pair did not upload: they have no
-// receipts that could differ.
-func notArrived(ctx context.Context, f *command.Factory, store *state.Store, run state.Run) (verdict, error) {
+// notArrived reports the objects that the last run of a pair, or of its wave, did not upload: they
+// have no receipts that could differ.
+func notArrived(ctx context.Context, f *command.Factory, store *state.Store, p state.Pair) (verdict, error) {
+	run, err := store.LastApplied(ctx, p)
+	if errors.Is(err, state.ErrNotFound) { // runs of the whole source uploaded the assets of the wave
+		return verdict{}, nil
+	} else if err != nil {
+		return verdict{}, err
+	}
 	tallies, err := store.Tallies(ctx, run.Num)
 	if err != nil {
 		return verdict{}, err
@@ -167,7 +197,7 @@ func reportMissing(ctx context.Context, f *command.Factory, store *state.Store, 
 // verifyPair verifies one pair and prints the result.
 func verifyPair(ctx context.Context, f *command.Factory, v *verify.Verifier, p state.Pair) (verdict, error) {
 	began := time.Now()
-	f.Summary = &event.Summary{Command: "verify", Source: p.Source, Destination: p.Destination}
+	f.Summary = &event.Summary{Command: "verify", Source: p.Source, Destination: p.Destination, Wave: p.Wave}
 	w := f.Watch()
 	v.Watch = w
 	result, err := v.Verify(ctx, p)

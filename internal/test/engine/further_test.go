@@ -67,7 +67,7 @@ func TestVerifyFindsWhatAnotherStateSent(t *testing.T) {
 		}
 		last, err := w.store.LastVerification(t.Context(), w.pair.ID)
 		must(t, err)
-		for d, err := range w.store.Differences(t.Context(), last.ID) {
+		for d, err := range w.store.CurrentDifferences(t.Context(), last.Pair) {
 			must(t, err)
 			if d.Field != migrate.FieldFurther {
 				t.Errorf("%s: the state database has a difference of %q", name, d.Field)

@@ -17,6 +17,7 @@ import (
 
 	"assetferry/migrate"
 	"assetferry/migrate/plan"
+	"assetferry/migrate/verify"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -271,6 +272,51 @@ func TestFrozenWave(t *testing.T) {
 	w.wantKeys("press/a.jpg", "press/b.jpg")
 	all[0].Freeze = time.Time{}
 	w.wave(all, "press", trashing(), func(p *plan.Planner) { p.SafetyChecks.AcceptRules = false }) // a freeze is no rule
+}
+
+// TestVerifyWave verifies that the verification of a wave compares its assets only, also in a folder
+// that has those of two waves, and requests no folder of another wave.
+func TestVerifyWave(t *testing.T) {
+	w := newWorld(t)
+	all := migrate.Waves{{Name: "press", Include: []string{"press/*.jpg", "both/p*"}}, {Name: "shop", Include: []string{"shop/*.jpg", "both/s*"}}}
+	w.put("press/a.jpg", "a", "press/b.jpg", "b", "both/p.jpg", "p", "both/s.jpg", "s", "both/s2.jpg", "s2", "shop/c.jpg", "c")
+	w.wave(all, "press", trashing())
+	w.wave(all, "shop", trashing())
+	for _, key := range []string{"both/s.jpg", "press/b.jpg"} {
+		must(t, w.other.Trash(t.Context(), w.receiptAssets()[key]))
+	}
+	folder := func(key string) string {
+		r, err := w.store.Receipt(t.Context(), w.pair.ID, sources.Key(key))
+		must(t, err)
+		return r.Folder
+	}
+	for _, level := range []string{verify.LevelListing, verify.LevelChecksum} {
+		w.watch.differences = nil
+		v := verify.New(w.deps(), level, 0)
+		v.Wave = all[0]
+		elsewhere := folder("shop/c.jpg")
+		w.gate.on(func(_ int, r *http.Request) error {
+			if strings.Contains(r.URL.String(), elsewhere) {
+				t.Errorf("%s of wave press: %s", level, r.URL)
+			}
+			return nil
+		})
+		got, err := v.Verify(t.Context(), w.pair)
+		w.gate.on(nil)
+		must(t, err)
+		if found := w.watch.found(false); got.Receipts != 3 || got.Differences != 1 || len(found) != 1 || !strings.HasPrefix(found[0], "press/b.jpg") {
+			t.Errorf("%s of wave press: %+v, %q", level, got, found)
+		}
+	}
+	verified := map[sources.Key]bool{}
+	for is, err := range w.store.Standings(t.Context(), w.pair.ID) {
+		must(t, err)
+		verified[is.Key] = is.Verified && is.Content
+	}
+	want := map[sources.Key]bool{"press/a.jpg": true, "press/b.jpg": false, "both/p.jpg": true, "both/s.jpg": false, "both/s2.jpg": false, "shop/c.jpg": false}
+	if diff := gocmp.Diff(want, verified); diff != "" {
+		t.Errorf("verified (-want +got):\n%s", diff)
+	}
 }
 
 // TestUnconfirmedInAnotherWave verifies that an object whose upload by another wave is unconfirmed is

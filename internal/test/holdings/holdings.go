@@ -24,7 +24,7 @@ func Kinds() []Kind {
 			aliases key owner; attempts key; bases category; categories name; contents key; described key; descriptions key;
 			differences key; enrichment_runs contexts; failures key; folders path; former key; former_keys key owner; old_urls key; versions key; histories key;
 			intents path; inventory folder name; items key folder name previous_key; orphans key; ours path;
-			pairs source drift_cursor; receipts key name; runs rules cursor categories drift_cursor wave; sidecars key folded;
+			pairs source drift_cursor; receipts key name; runs rules cursor categories drift_cursor wave; verifications wave; sidecars key folded;
 			audited category_name folder name`)},
 		{"metadata: descriptions, captions, tags, names of creators, credits, copyright, capture dates, GPS coordinates, attributes, and user metadata of objects in S3", byTable(`
 			described metadata found; descriptions metadata tags; differences what; enrichment_changes before after;
@@ -32,7 +32,7 @@ func Kinds() []Kind {
 		{"texts that the AI content service proposed, and remarks on them", byTable(`
 			enrichments text proposed_tags note flagged; audited findings`)},
 		{"URLs of assets, hosts, and IDs of environments, workspaces and assets", byTable(`
-			bases url_before url_after; calls destination; categories destination; choices destination; content_checks asset; conversations service id;
+			bases url_before url_after; calls destination; categories destination; choices destination; content_checks asset; wave_checks asset; conversations service id;
 			decorative destination asset; differences asset; enrichment_changes asset; enrichment_runs destination service;
 			enrichments destination asset; folders destination id; old_urls comparable url; intents destination;
 			inventory asset url; items asset; namesakes asset; pairs destination url; receipts asset folder url images; versions asset; revisions asset; open_histories asset;
@@ -44,7 +44,7 @@ func Kinds() []Kind {
 		{"", byTable(`
 			aliases pair size time version_tag run checksum content_type; attempts run attempt at class; bases id content_type;
 			calls minute n; categories id private; choices extension category; contents run size checksum;
-			content_checks pair at intact; conversations enrichment spent at; decorative since; described pair; descriptions pair content_type;
+			content_checks pair at intact; wave_checks pair verification; conversations enrichment spent at; decorative since; described pair; descriptions pair content_type;
 			differences verification field; enrichment_changes run enrichment state undone_by at;
 			enrichment_runs num id command model undoes started_at finished_at calls credits bytes;
 			enrichments num kind language state run size width height decorative edited model calls bytes attempts class updated_at;

@@ -101,7 +101,7 @@ var allowed = map[string][]string{
 	"state/ownership":              {"state/disk", "internal/mount", "internal/private", "internal/shell", "state/actionlog"},
 	"state/enrichment":             {"state", "state/actionlog"},
 	"state/pagesums":               {"state/disk"},
-	"internal/report":              {"migrate", "state", "sources", "internal/assets", "internal/clock", "internal/event", "internal/flagname", "internal/pattern", "internal/retry", "internal/tabular", "internal/ui"},
+	"internal/report":              {"migrate", "state", "sources", "internal/assets", "internal/clock", "internal/event", "internal/flagname", "internal/pattern", "internal/retry", "internal/shell", "internal/tabular", "internal/ui"},
 	"internal/token":               {"internal/outbound", "internal/retry", "internal/shell"},
 	"internal/test/bench":          {"migrate", "state", "sources", "sources/local", "internal/counts"}, // for measurements, so no package imports it
 	"internal/config":              {"internal/flagname", "internal/mapping", "internal/metadata", "internal/notify", "internal/ratelimit", "internal/strictyaml", "internal/token", "internal/oldurl"},
