@@ -223,7 +223,15 @@ type Wave struct {
 	Bytes              int64  `json:"bytes"`
 	Verified           int64  `json:"verified"` // of the objects
 	Run                string `json:"run,omitempty"`
+	PlannedAt          string `json:"planned_at,omitempty"`
 	ApprovedBy         string `json:"approved_by,omitempty"`
+	ApprovedAt         string `json:"approved_at,omitempty"`
+	MigratedAt         string `json:"migrated_at,omitempty"`
+	VerifiedAt         string `json:"verified_at,omitempty"`
+	Level              string `json:"verified_by,omitempty"` // of the verification
+	Differences        int64  `json:"differences,omitempty"`
+	URLsCheckedAt      string `json:"urls_checked_at,omitempty"`
+	URLsWrong          int64  `json:"urls_wrong,omitempty"`
 	Freeze             string `json:"freeze,omitempty"`
 	ChangedAfterFreeze int64  `json:"changed_after_freeze,omitempty"`
 }

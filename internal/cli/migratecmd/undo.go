@@ -27,6 +27,10 @@ import (
 type undoOptions struct {
 	run                         string
 	apply, dryRun, content, yes bool
+
+	// wave: all runs of the wave are undone. afterLater: the undo is shown, and comes after those of
+	// later runs.
+	wave, afterLater bool
 }
 
 // NewUndoCommand makes assetferry undo.
@@ -48,8 +52,9 @@ run first. The service may process a new image for ten minutes and hide an edit
 during that time. --content finds such an edit. If an asset existed before the
 run, metadata that people added to it stays.
 
---wave undoes all runs of a wave, the newest first. Runs of other waves stay. If
-the destination requires approvals, it undoes one run.
+--wave undoes all runs of a wave, the newest first, and without --apply shows
+all of them. Runs of other waves stay. If the destination requires approvals,
+--apply undoes one run.
 
 After an interruption, run the same command again. Until the undo is finished,
 migrate and sync of the same source refuse to run. The service decides how long
@@ -136,7 +141,7 @@ func undoIn(ctx context.Context, f *command.Factory, s *endpoints, o undoOptions
 		return err
 	}
 	if !o.apply {
-		return showUndo(ctx, f, s, plan, undone, began)
+		return showUndo(ctx, f, s, plan, undone, began, o)
 	}
 	if f.Out.Verbose() {
 		if err := showItems(ctx, f, s, plan); err != nil {
@@ -344,24 +349,34 @@ func giveUpUndo(ctx context.Context, f *command.Factory, s *endpoints, undo stat
 }
 
 // showUndo shows the plan of an undo, and the command that carries it out.
-func showUndo(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, undone state.Run, began time.Time) error {
+func showUndo(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan, undone state.Run, began time.Time, o undoOptions) error {
 	if err := showItems(ctx, f, s, plan); err != nil {
 		return err
 	}
-	f.Out.Printf("%s", wouldText(plan.Tallies))
-	showTallies(f, plan.Tallies)
+	tallies := plan.Tallies
+	if o.afterLater {
+		tallies = slices.DeleteFunc(slices.Clone(tallies), waitsForLater)
+	}
+	f.Out.Printf("%s", wouldText(tallies))
+	showTallies(f, tallies)
+	if n := outcome.CountState(plan.Tallies, state.ItemConflict) - outcome.CountState(tallies, state.ItemConflict); n > 0 {
+		f.Out.Notef("%s by later runs of the wave, which are undone first.", ui.CountedAs(n, "more asset was changed", "more assets were changed"))
+	}
 	f.Out.Notef("Adopted assets, categories and folders stay.")
 	outcome.SumUp(f, plan.Run, plan.Tallies, time.Since(began))
-	switch byWave := f.Settings.Wave != "" && !f.Called.Flags().Changed("run"); {
-	case hasWork(plan.Tallies) && byWave:
-		f.Out.Next("Undo the runs of the wave:", f.Again("undo", nil, "--apply"))
-	case hasWork(plan.Tallies):
+	if hasWork(tallies) && !o.wave {
 		f.Out.Next("Undo the run:", outcome.ApplyUndo(f, undone))
 	}
-	if code := outcome.ExitOf(plan.Tallies); code != exit.CodeDone {
+	if code := outcome.ExitOf(tallies); code != exit.CodeDone {
 		return exit.Said(code)
 	}
 	return nil
+}
+
+// waitsForLater selects conflicts that the undo of later runs resolves.
+func waitsForLater(t state.Tally) bool {
+	reason := migrate.Reason(t.Reason)
+	return t.State == state.ItemConflict && (reason == migrate.ReasonChangedByLaterRun || reason == migrate.ReasonSharedByLaterRun)
 }
 
 // undoSteps lists the steps of an undo in words, in their order, with the assets that are

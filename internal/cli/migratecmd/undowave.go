@@ -2,6 +2,7 @@ package migratecmd
 
 import (
 	"context"
+	"strings"
 
 	"assetferry/internal/cli/command"
 	"assetferry/internal/cli/exit"
@@ -13,8 +14,8 @@ import (
 // runsOfWave is how many runs of a source are searched for those of a wave.
 const runsOfWave = 10_000
 
-// undoWave undoes the runs of a wave, the newest first. A preview shows only the newest: an asset
-// that two runs changed is a conflict until the later one is undone.
+// undoWave undoes the runs of a wave, the newest first. A preview shows all of them. Approvals are
+// for one run each.
 func undoWave(ctx context.Context, f *command.Factory, o undoOptions) error {
 	f.Summary = &event.Summary{Command: "undo", Wave: f.Settings.Wave}
 	defer f.StartWindow()()
@@ -26,27 +27,48 @@ func undoWave(ctx context.Context, f *command.Factory, o undoOptions) error {
 		f.Out.Printf("Nothing to undo: no run of wave %s has an asset that can be undone.", f.Settings.Wave)
 		return nil
 	}
-	o.run = runs[0].ID
+	o.run, o.wave = runs[0].ID, true
 	s, err := openUndo(ctx, f, o)
 	if err != nil {
 		return err
 	}
-	if !o.apply || s.dest.Guarded {
+	left := runs
+	if o.apply && s.dest.Guarded {
 		runs = runs[:1]
 	}
-	worst := error(nil)
+	worst, work := error(nil), false
 	for n, run := range runs {
 		if n > 0 {
 			f.Out.Event("summary", *f.Summary)
 		}
-		o.run = run.ID
+		o.run, o.afterLater = run.ID, !o.apply && n > 0
 		if err := undoIn(ctx, f, s, o); err != nil && !exit.IsSaid(err) {
+			showLeft(f, left)
 			return err
 		} else if err != nil {
 			worst = err
 		}
+		left, work = left[1:], work || f.Summary.States[string(state.ItemPlanned)] > 0
+	}
+	switch {
+	case o.apply:
+		showLeft(f, left)
+	case work:
+		f.Out.Next("Undo the runs of the wave:", f.Again("undo", nil, "--apply"))
 	}
 	return worst
+}
+
+// showLeft names the runs that are not undone.
+func showLeft(f *command.Factory, left []state.Run) {
+	if len(left) == 0 {
+		return
+	}
+	ids := make([]string, len(left))
+	for n, r := range left {
+		ids[n] = r.ID
+	}
+	f.Out.Notef("%s of wave %s not undone: %s. To go on:\n  %s", ui.CountedAs(int64(len(left)), "run", "runs"), f.Settings.Wave, strings.Join(ids, ", "), f.Again("undo", nil))
 }
 
 // undoableOf lists the runs of the chosen wave that an undo would change, the newest first.

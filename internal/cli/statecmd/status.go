@@ -36,8 +36,9 @@ run, see assetferry report.
 
 If the runs have waves, status also lists the waves, with the stage of each:
 not planned, planned, running, stopped, incomplete, migrated, verified, or
-undone. Objects that changed after the freeze of a wave are counted. See
-assetferry help cutover.
+undone. It shows when each wave was planned, approved, migrated and verified,
+and when its redirects were checked (urls --check). Objects that changed after
+the freeze of a wave are counted. See assetferry help cutover.
 
 Status reads only the state database. It sends no request, and it works while
 another process is running.
@@ -76,7 +77,7 @@ func status(ctx context.Context, f *command.Factory) error {
 			return err
 		}
 		if hasWaves := func(r state.Run) bool { return r.Pair.Wave != "" }; slices.ContainsFunc(runs, hasWaves) {
-			if err := showWaves(ctx, f, store, p, atWork); err != nil {
+			if err := showWaves(ctx, f, store, p, runs[0], atWork); err != nil {
 				return err
 			}
 		}
@@ -165,7 +166,14 @@ func howVerified(ctx context.Context, store *state.Store, p state.Pair) (string,
 	case left > 0:
 		which = ui.Count(sum.Assets-left) + " verified"
 	}
-	text := fmt.Sprintf("%s %s by %s: %s", which, v.At.Local().Format(time.DateTime), v.Level, outcome.Differences(v))
+	of := ""
+	if v.Wave != "" {
+		of = " (wave " + v.Wave + ")"
+	}
+	text := fmt.Sprintf("%s %s by %s%s: %s", which, v.At.Local().Format(time.DateTime), v.Level, of, outcome.Differences(v))
+	if v.Wave != "" && sum.Differ > 0 {
+		text += fmt.Sprintf("; %s now", ui.CountedAs(sum.Differ, "asset differs", "assets differ"))
+	}
 	if sum.Contents > v.Contents {
 		text += fmt.Sprintf("; %s verified by checksum, some of them earlier", ui.Count(sum.Contents))
 	}

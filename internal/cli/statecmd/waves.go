@@ -2,6 +2,9 @@ package statecmd
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +16,7 @@ import (
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
+	"assetferry/state/actionlog"
 )
 
 // runsOfWaves is how many runs of a source are searched for those of waves.
@@ -32,10 +36,23 @@ type waveStatus struct {
 	runs                      []state.Run // newest first
 	objects, bytes            int64
 	verified, changedInFreeze int64
+	verification              state.Verification // the last one of its assets; zero if there was none
+	urls                      urlCheck
 }
 
-// showWaves shows all waves of a source on one screen, if its runs have waves.
-func showWaves(ctx context.Context, f *command.Factory, store *state.Store, p state.Pair, atWork bool) error {
+// A urlCheck is a result of urls --check; its time is zero if there was none.
+type urlCheck struct {
+	at    time.Time
+	wrong int64
+}
+
+// waveTime is the format of times in tables of waves.
+const waveTime = "2006-01-02 15:04"
+
+// showWaves shows all waves of a source on one screen, if its runs have waves: first what each wave
+// has, then when it came to each stage, and the command that helps after a run that was stopped or is
+// incomplete. That of the newest run of the source follows below.
+func showWaves(ctx context.Context, f *command.Factory, store *state.Store, p state.Pair, newest state.Run, atWork bool) error {
 	all, err := wavesOf(ctx, f, store, p)
 	if err != nil || len(all) == 0 {
 		return err
@@ -48,41 +65,161 @@ func showWaves(ctx context.Context, f *command.Factory, store *state.Store, p st
 			w.add(is)
 		}
 	}
-	var rows [][]string
+	if err := addChecks(ctx, store, p, all); err != nil {
+		return err
+	}
+	var rows, stages [][]string
 	for _, w := range all {
 		e, err := w.event(ctx, store, p, atWork)
 		if err != nil {
 			return err
 		}
 		f.Out.Event("wave", e)
-		rows = append(rows, w.row(e))
+		rows, stages = append(rows, w.row(e)), append(stages, w.stages(e))
 	}
-	columns := []ui.Column{
-		{Title: "Wave"}, {Title: "Stage"}, {Title: "Assets", Right: true}, {Title: "Size", Right: true}, {Title: "Last run"},
-		{Title: "Verified", Right: true}, {Title: "Approved by"}, {Title: "Freeze"}, {Title: "Changed since", Right: true},
+	printTable(f, []ui.Column{
+		{Title: "Wave"}, {Title: "Stage"}, {Title: "Assets", Right: true}, {Title: "Size", Right: true}, {Title: "Last run"}, {Title: "Verified", Right: true},
+		{Title: "Freeze"}, {Title: "Changed since", Right: true},
+	}, rows, 6)
+	printTable(f, []ui.Column{{Title: "Wave"}, {Title: "Planned"}, {Title: "Approved"}, {Title: "Migrated"}, {Title: "Verification"}, {Title: "Redirects checked"}}, stages, 2)
+	if atWork {
+		return nil
 	}
-	for _, optional := range []int{8, 7, 6} { // empty in most libraries
-		if !slices.ContainsFunc(rows, func(row []string) bool { return row[optional] != "" && row[optional] != "0" }) {
-			columns = slices.Delete(columns, optional, optional+1)
-			for n := range rows {
-				rows[n] = slices.Delete(rows[n], optional, optional+1)
-			}
+	for _, w := range all {
+		if len(w.runs) == 0 || w.runs[0].Num == newest.Num {
+			continue
+		}
+		if err := w.showNext(ctx, f, store); err != nil {
+			return err
 		}
 	}
-	f.Out.Printf("  %s", strings.ReplaceAll(strings.TrimSuffix(ui.Table(columns, rows), "\n"), "\n", "\n  "))
 	return nil
 }
 
-// row returns the wave as a row of the table.
+// showNext shows the command that helps after the last run of the wave, if there is one.
+func (w *waveStatus) showNext(ctx context.Context, f *command.Factory, store *state.Store) error {
+	tallies, err := store.Tallies(ctx, w.runs[0].Num)
+	if err != nil {
+		return err
+	}
+	next, err := afterNewest(ctx, f, store, w.runs[0], tallies)
+	if err == nil && next.Command != "" {
+		f.Out.Printf("  Wave %s. %s\n    %s", w.Name, next.Why, next.Command)
+	}
+	return err
+}
+
+// printTable prints a table without those of its last columns, from one on, that are empty.
+func printTable(f *command.Factory, columns []ui.Column, rows [][]string, from int) {
+	for n := len(columns) - 1; n >= from; n-- {
+		if !slices.ContainsFunc(rows, func(row []string) bool { return row[n] != "" && row[n] != "0" }) {
+			columns = slices.Delete(columns, n, n+1)
+			for at := range rows {
+				rows[at] = slices.Delete(rows[at], n, n+1)
+			}
+		}
+	}
+	if len(columns) > 1 {
+		f.Out.Printf("  %s", strings.ReplaceAll(strings.TrimSuffix(ui.Table(columns, rows), "\n"), "\n", "\n  "))
+	}
+}
+
+// row returns what the wave has.
 func (w *waveStatus) row(e event.Wave) []string {
-	last, freeze := "", ""
+	last := time.Time{}
 	if len(w.runs) > 0 {
-		last = w.runs[0].StartedAt.Local().Format(time.DateTime)
+		last = w.runs[0].StartedAt
 	}
-	if !w.Freeze.IsZero() {
-		freeze = w.Freeze.Local().Format("2006-01-02 15:04")
+	return []string{w.Name, strings.ReplaceAll(e.Stage, "_", " "), ui.Count(w.objects), ui.Bytes(w.bytes), shortTime(last), ui.Count(w.verified), shortTime(w.Freeze), ui.Count(w.changedInFreeze)}
+}
+
+// stages returns when the wave came to each stage.
+func (w *waveStatus) stages(e event.Wave) []string {
+	planned, approved, migrated := w.times()
+	approval := shortTime(approved.ApprovedAt)
+	if approval != "" {
+		approval += " by " + ui.Sanitize(e.ApprovedBy)
 	}
-	return []string{w.Name, strings.ReplaceAll(e.Stage, "_", " "), ui.Count(w.objects), ui.Bytes(w.bytes), last, ui.Count(w.verified), e.ApprovedBy, freeze, ui.Count(w.changedInFreeze)}
+	verification := shortTime(w.verification.At)
+	if verification != "" {
+		verification += " " + w.verification.Level
+	}
+	if w.verification.Differences > 0 {
+		verification += ", " + outcome.Differences(w.verification)
+	}
+	checked := shortTime(w.urls.at)
+	if w.urls.wrong > 0 {
+		checked += fmt.Sprintf(", %s wrong", ui.Count(w.urls.wrong))
+	}
+	return []string{w.Name, shortTime(planned), approval, shortTime(migrated), verification, checked}
+}
+
+// times returns when the objects of the wave were listed last, the run that was approved last, and
+// when the last run was finished. Runs that were undone do not count.
+func (w *waveStatus) times() (planned time.Time, approved state.Run, migrated time.Time) {
+	undone := map[int64]bool{}
+	for _, r := range w.runs { // the newest first
+		if r.Undoes != 0 {
+			undone[r.Undoes] = undone[r.Undoes] || r.State == state.Finished
+		}
+		if r.Undoes != 0 || undone[r.Num] {
+			continue
+		}
+		if planned.IsZero() {
+			planned = r.ListedAt
+		}
+		if approved.Num == 0 && r.Approver.Name != "" {
+			approved = r
+		}
+		if migrated.IsZero() && r.Command != "plan" && r.State == state.Finished {
+			migrated = r.FinishedAt
+		}
+	}
+	return planned, approved, migrated
+}
+
+// shortTime returns a time in local time; empty for the zero time.
+func shortTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Local().Format(waveTime)
+}
+
+// addChecks reads the last verification of each wave, and the last check of its URLs.
+func addChecks(ctx context.Context, store *state.Store, p state.Pair, all []*waveStatus) error {
+	for _, w := range all {
+		p.Wave = w.Name
+		v, err := store.LastVerificationOf(ctx, p)
+		if err != nil && !errors.Is(err, state.ErrNotFound) {
+			return err
+		}
+		w.verification = v
+	}
+	_, err := store.ReadLog(ctx, 0, func(line string) error {
+		if !strings.Contains(line, string(actionlog.URLsChecked)) {
+			return nil
+		}
+		var e struct {
+			Time    time.Time
+			Kind    actionlog.Kind
+			Details struct {
+				Source, Destination, Wave string
+				Wrong, Readable           int64
+			}
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			return fmt.Errorf("action log: %w", err)
+		}
+		d := e.Details
+		for _, w := range all {
+			if e.Kind == actionlog.URLsChecked && d.Source == p.Source && d.Destination == p.Destination && (d.Wave == "" || d.Wave == w.Name) {
+				w.urls = urlCheck{e.Time, d.Wrong + d.Readable}
+			}
+		}
+		return nil
+	})
+	return err
 }
 
 // wavesOf returns the waves that the runs of a pair have, and the others of the configuration. A wave
@@ -101,7 +238,7 @@ func wavesOf(ctx context.Context, f *command.Factory, store *state.Store, p stat
 	}
 	known, undos := 0, map[string][]state.Run{} // of waves that are not in the configuration
 	for _, r := range runs {
-		if r.Pair.Wave == "" {
+		if r.Pair.Wave == "" || r.Undoes != 0 && r.Command == "plan" {
 			continue
 		}
 		known++
@@ -141,17 +278,20 @@ func (w *waveStatus) add(is state.Standing) {
 }
 
 func (w *waveStatus) event(ctx context.Context, store *state.Store, p state.Pair, atWork bool) (e event.Wave, err error) {
+	planned, approved, migrated := w.times()
 	e = event.Wave{
 		Wave: w.Name, Source: p.Source, Objects: w.objects, Bytes: w.bytes, Verified: w.verified, ChangedAfterFreeze: w.changedInFreeze,
+		ApprovedBy: approved.Approver.Name, Level: w.verification.Level, Differences: w.verification.Differences, URLsWrong: w.urls.wrong,
 	}
-	if !w.Freeze.IsZero() {
-		e.Freeze = w.Freeze.Format(time.RFC3339)
+	for field, at := range map[*string]time.Time{
+		&e.Freeze: w.Freeze, &e.PlannedAt: planned, &e.ApprovedAt: approved.ApprovedAt, &e.MigratedAt: migrated, &e.VerifiedAt: w.verification.At, &e.URLsCheckedAt: w.urls.at,
+	} {
+		if !at.IsZero() {
+			*field = at.UTC().Format(time.RFC3339)
+		}
 	}
 	if len(w.runs) > 0 {
 		e.Run = w.runs[0].ID
-	}
-	if at := slices.IndexFunc(w.runs, func(r state.Run) bool { return r.Approver.Name != "" }); at >= 0 {
-		e.ApprovedBy = w.runs[at].Approver.Name
 	}
 	e.Stage, err = w.stage(ctx, store, atWork)
 	return e, err

@@ -40,9 +40,13 @@ func checkURLs(ctx context.Context, f *command.Factory, cmd *cobra.Command, job 
 	f.Summary.Seconds = event.Seconds(time.Since(began))
 	f.Summary.Checks = &event.Checks{Checked: c.Public + c.Private, Differences: c.Different + c.Readable}
 	watch.ShowFound()
-	if _, err := store.Note(ctx, actionlog.Entry{Kind: actionlog.URLsChecked, Details: actionlog.Details{
+	details := actionlog.Details{
 		"source": f.Summary.Source, "destination": f.Summary.Destination, "checked": c.Public + c.Private, "wrong": c.Different, "readable": c.Readable,
-	}}); err != nil {
+	}
+	if m.Wave != nil {
+		details["wave"] = m.Wave.Name
+	}
+	if _, err := store.Note(ctx, actionlog.Entry{Kind: actionlog.URLsChecked, Details: details}); err != nil {
 		return err
 	}
 	printCheck(f, c, t, time.Since(began))
