@@ -206,7 +206,7 @@ func fieldDifferences(was, is reflect.Value) (out []string) {
 		case name == "wave":
 			out = append(out, waveChange(was.Field(i).Interface(), is.Field(i).Interface())...)
 		case name == "mapping":
-			out = append(out, flagname.InText("the metadata rules differ (mapping, {precedence}, {ignore_metadata}, {gps}, {on_limit})"))
+			out = append(out, flagname.InText("the metadata rules differ (mapping, {precedence}, {ignore_metadata}, {gps}, {on_limit}, {collections_as}, {collection_prefix})"))
 		case name == "access":
 			out = append(out, accessChange(is.Field(i).String()))
 		case name == "places":

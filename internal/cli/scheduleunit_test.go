@@ -180,11 +180,11 @@ func TestScheduleTakesTheFlagsOfSync(t *testing.T) {
 	}
 	notHere := []string{"config", "job", "json", "quiet", "verbose", "help", "help-all"}
 	dir := t.TempDir()
-	tree{"photos/a.jpg": "a", "table.csv": "file\n", "profile.yaml": "", "ca.pem": "", "waves.yaml": "waves:\n  - name: press\n    folders: [press]\n"}.write(t, dir)
+	tree{"photos/a.jpg": "a", "table.csv": "file\n", "albums.csv": "key,collection\n", "profile.yaml": "", "ca.pem": "", "waves.yaml": "waves:\n  - name: press\n    folders: [press]\n"}.write(t, dir)
 	given := map[string]string{
 		"to": "sandbox", "state": "x.db", "ai-url": "https://ai.example.com", "service-profile": "profile.yaml", "ca-file": "ca.pem", "log-file": "x.log",
 		"concurrency": "3", "endpoint": "https://s3.example.com", "files-from": "table.csv", "max-requests": "10/h", "max-duration": "2h", "until": "06:00",
-		"bwlimit": "1M", "keep-runs": "30d", "metrics": "m.prom", "notify-file": "n.txt", "min-age": "1h", "metadata": "table.csv", "precedence": "table,exif",
+		"bwlimit": "1M", "keep-runs": "30d", "metrics": "m.prom", "notify-file": "n.txt", "min-age": "1h", "metadata": "table.csv", "collections": "albums.csv", "collections-as": "tags", "collection-prefix": "Album: ", "precedence": "table,exif",
 		"ignore-metadata": "exif", "wait": "2m", "grace-period": "2d", "max-delete": "3", "max-delete-percent": "2", "max-changes": "3", "max-changes-percent": "2",
 		"drift-share": "0.5", "confirm-timeout": "3s", "table-root": "photos", "table-columns": "path=file", "notify": "https://hooks.example.com/x", "limit": "3", "accept-deletes": "3", "accept-changes": "3", "rescan": "15m", "scan-timeout": "30s", "versions": "2", "wave": "press",
 	}

@@ -73,14 +73,18 @@ type Settings struct {
 	ServiceProfile string
 
 	LogFile     string
-	Metadata    string             // a table that describes objects
-	Mapping     *mapping.Rules     // nil: there are none
-	Today       time.Time          // for mapping rules; see Configure of the Factory and mapping.Options
-	OldURLs     []*oldurl.Template // templates of old URLs
-	Waves       []Wave             // of the source
-	Wave        string             // the one that was chosen; empty if none was
-	Progress    string             // auto, bar, plain, none
-	Concurrency int
+	Metadata    string // a table that describes objects
+	Collections string // a table of their collections
+	// CollectionsAs is tags, attribute or none. CollectionPrefix is for tags.
+	CollectionsAs, CollectionPrefix string
+	MaxTag                          int                // characters of a tag, as measured by doctor; 0 if unknown
+	Mapping                         *mapping.Rules     // nil: there are none
+	Today                           time.Time          // for mapping rules; see Configure of the Factory and mapping.Options
+	OldURLs                         []*oldurl.Template // templates of old URLs
+	Waves                           []Wave             // of the source
+	Wave                            string             // the one that was chosen; empty if none was
+	Progress                        string             // auto, bar, plain, none
+	Concurrency                     int
 
 	Endpoint        string // of S3; empty: as the environment or the profile of AWS say
 	S3Anonymous     bool
@@ -225,6 +229,9 @@ func (s *Settings) conclude(rows []row) error {
 	if err := s.checkWave(); err != nil {
 		return err
 	}
+	if s.CollectionPrefix != "" && s.CollectionsAs != "tags" {
+		return s.wrong("collection_prefix", "a prefix needs collections as tags, not as "+s.CollectionsAs, "omit the prefix, or use --collections-as tags")
+	}
 	return s.applyPreset(rows)
 }
 
@@ -249,6 +256,7 @@ func (s *Settings) NewMapping() *mapping.Mapping {
 	ignored := func(o metadata.Source) bool { return slices.Contains(s.Ignored, o) }
 	return mapping.New(s.Mapping, mapping.Options{
 		Precedence: slices.DeleteFunc(slices.Clone(s.Precedence), ignored), DropGPS: s.GPS == "drop", OnLimit: mapping.OnLimit(s.OnLimit), Today: s.Today,
+		MaxTag: s.MaxTag, Collections: mapping.CollectionsAs(s.CollectionsAs), CollectionPrefix: s.CollectionPrefix,
 	})
 }
 

@@ -85,7 +85,7 @@ func defaults() Settings {
 		Unsupported: "stop", OnCollision: "rename", OnExisting: "conflict", Duplicates: "keep", ScanTimeout: 2 * time.Minute, Provenance: "auto", Wait: time.Minute, KeepRuns: 400 * 24 * time.Hour,
 		Delete: "never", GracePeriod: 20 * time.Hour, MaxDelete: 500, MaxDeletePercent: 1, MaxChanges: 1000, MaxChangesPercent: 20,
 		DriftShare: 1.0 / 30, OnDestinationChange: "keep", OnReplaceRefused: "fail",
-		Precedence: metadata.Precedence(), GPS: "keep", OnLimit: "cut", AILimits: "auto", AICompatibility: "1", EnrichPrivate: "never",
+		Precedence: metadata.Precedence(), GPS: "keep", OnLimit: "cut", CollectionsAs: "tags", AILimits: "auto", AICompatibility: "1", EnrichPrivate: "never",
 	}
 }
 
@@ -157,6 +157,9 @@ notify_file: hooks.txt
 source_name: library
 wordpress_folders: post
 metadata: described/all.csv
+collections: described/albums.csv
+collections_as: tags
+collection_prefix: "Album: "
 precedence: [exif, table]
 gps: drop
 on_limit: fail
@@ -188,7 +191,7 @@ enrich_private: allow
 		Include: []string{"*.jpg", "*.png"}, Exclude: []string{"tmp/**"}, MinAge: 36 * time.Hour,
 		WordPressFolders: "post", Versions: 1, Symlinks: "follow", CategoryBy: "folder", Category: "Photos", Unsupported: "skip", OnCollision: "keep",
 		OnExisting: "adopt", Duplicates: "keep", CompensateClock: true, LeastPrivilege: true, CAFile: "ca.pem", ServiceProfile: "other.yaml", Progress: "plain",
-		LogFile: "/var/log/assetferry.log", SourceName: "library", Metadata: "described/all.csv",
+		LogFile: "/var/log/assetferry.log", SourceName: "library", Metadata: "described/all.csv", Collections: "described/albums.csv", CollectionsAs: "tags", CollectionPrefix: "Album: ",
 		ScanCommand: "clamd:/run/clamd.ctl", ScanTimeout: 30 * time.Second, Provenance: "always", Wait: 2 * time.Hour, KeepRuns: 400 * 24 * time.Hour, MaxDuration: 6 * time.Hour, Until: &TimeOfDay{6, 30},
 		Delete: "trash", GracePeriod: 72 * time.Hour, MaxDelete: 9, MaxDeletePercent: 2.5, MaxChanges: 99, MaxChangesPercent: 30,
 		Precedence: []metadata.Source{metadata.FromEXIF, metadata.FromTable, metadata.FromSidecar, metadata.FromStorage, metadata.FromXMP, metadata.FromIPTC},

@@ -70,6 +70,9 @@ func (s *Settings) table() []row {
 		choice("on_existing", &s.OnExisting, "conflict", "adopt", "create"),
 		choice("duplicates", &s.Duplicates, "keep", "one-asset"),
 		{key: "metadata", example: "metadata.csv", set: text(&s.Metadata), path: true},
+		{key: "collections", example: "albums.csv", set: text(&s.Collections), path: true},
+		choice("collections_as", &s.CollectionsAs, "tags", "attribute", "none"),
+		{key: "collection_prefix", example: "Album: ", set: text(&s.CollectionPrefix)},
 		{key: "precedence", initial: "table,sidecar,storage,xmp,iptc,exif", list: true, set: func(values []string) (err error) {
 			s.Precedence, err = metadata.ParsePrecedence(values)
 			return err

@@ -195,6 +195,17 @@ type Summary struct {
 	GPSObjects         int64     `json:"gps_objects,omitempty"`         // objects with GPS coordinates
 	UnreadableSidecars int64     `json:"unreadable_sidecars,omitempty"` // objects with an unreadable sidecar
 	Table              *Table    `json:"metadata_table,omitempty"`
+	CollectionTable    *Table    `json:"collection_table,omitempty"`
+
+	Collections *Collections `json:"collections,omitempty"` // of the objects in the tables
+}
+
+// Collections counts collections and the objects in them.
+type Collections struct {
+	Collections int64 `json:"collections"`
+	Memberships int64 `json:"memberships"` // of all objects
+	Objects     int64 `json:"objects"`     // in a collection
+	Several     int64 `json:"objects_in_several"`
 }
 
 // Versions counts the older versions of the uploaded objects at the source, those that the run brings,
@@ -256,7 +267,7 @@ type Field struct {
 	Objects        int64  `json:"objects"`
 }
 
-// Table counts the rows of a metadata table.
+// Table counts the rows of a metadata table or a table of collections.
 type Table struct {
 	Rows      int `json:"rows"`      // rows with metadata
 	Unmatched int `json:"unmatched"` // rows without an object

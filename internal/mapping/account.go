@@ -38,7 +38,7 @@ func (d *description) unmapped(p *placed) []string {
 
 // wentSomewhere reports whether a field is copied to the asset, or dropped on purpose.
 func (d *description) wentSomewhere(word string) bool {
-	if word == wordOldURL || d.isUnsent(word) { // redirect maps use the first
+	if word == wordOldURL || word == wordCollections && !d.bare || d.isUnsent(word) { // redirect maps use the first
 		return true
 	}
 	if d.describedBy.covers(wordDescription, word) || d.taggedBy.covers(wordTags, word) {
@@ -118,9 +118,9 @@ func (m *Mapping) conflicts(o Object) []Conflict {
 	return conflicts
 }
 
-// sameOrder joins values into a text that does not depend on the order of tags.
+// sameOrder joins values into a text that does not depend on the order of tags or collections.
 func sameOrder(word string, values []string) string {
-	if word == wordTags {
+	if word == wordTags || word == wordCollections {
 		values = slices.Sorted(slices.Values(values))
 	}
 	return strings.Join(values, "; ")

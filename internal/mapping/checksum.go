@@ -50,7 +50,12 @@ func (m *Mapping) PlaceChecksum() string {
 // plain reports whether all options have their defaults.
 func (o Options) plain() bool {
 	byDefault := o.Precedence == nil || slices.Equal(o.Precedence, metadata.Precedence())
-	return byDefault && !o.DropGPS && (o.OnLimit == "" || o.OnLimit == Cut)
+	return byDefault && !o.DropGPS && (o.OnLimit == "" || o.OnLimit == Cut) && o.tagsByDefault()
+}
+
+// tagsByDefault reports whether the options that change tags have their defaults.
+func (o Options) tagsByDefault() bool {
+	return (o.Collections == "" || o.Collections == AsTags) && o.CollectionPrefix == "" && o.MaxTag == 0
 }
 
 func checksum(write func(io.Writer)) string {
@@ -63,6 +68,9 @@ func checksum(write func(io.Writer)) string {
 func (m *Mapping) writeReading(w io.Writer) {
 	fmt.Fprintln(w, m.precedence(), m.options.DropGPS, m.options.OnLimit == Skip, m.options.OnLimit == Fail)
 	fmt.Fprintf(w, "columns %q\n", m.columns.order)
+	if o := m.options; !o.tagsByDefault() {
+		fmt.Fprintf(w, "tags %q %q %d\n", o.Collections, o.CollectionPrefix, o.MaxTag)
+	}
 }
 
 func (r *rule) writeWhen(w io.Writer) {

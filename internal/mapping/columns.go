@@ -95,7 +95,7 @@ func (m *Mapping) OldURLs(o Object) (all []string) {
 	return all
 }
 
-// rename returns fields with our names. If several have the same meaning, tags and URLs are joined. For
+// rename returns fields with our names. If several have the same meaning, tags, collections and URLs are joined. For
 // other fields, one with our name wins, then the first column.
 func (c columns) rename(fields metadata.Fields) metadata.Fields {
 	var known []knownField
@@ -112,12 +112,17 @@ func (c columns) rename(fields metadata.Fields) metadata.Fields {
 	for _, k := range known {
 		delete(renamed, k.name)
 	}
+	for n, k := range known {
+		if k.word == wordCollections {
+			known[n].values = metadata.SplitCollections(strings.Join(k.values, ";"))
+		}
+	}
 	for _, k := range known {
 		switch {
 		case findsRows(k.word):
 		case renamed[k.word] == nil:
 			renamed[k.word] = k.values
-		case k.word == wordTags || k.word == wordOldURL:
+		case k.word == wordTags || k.word == wordCollections || k.word == wordOldURL:
 			renamed[k.word] = slices.Concat(renamed[k.word], k.values)
 		}
 	}

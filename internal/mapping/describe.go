@@ -74,6 +74,7 @@ func (m *Mapping) describe(o Object) (*description, error) {
 	if err := d.attributesByRules(); err != nil {
 		return d, err
 	}
+	d.collectionsByDefault()
 	d.attributesByDefault()
 	d.said = d.said.Normal()
 	return d, d.limit()

@@ -132,6 +132,9 @@ func (d *description) taggedWhy() string {
 	if by := d.taggedBy.String(); by != "" {
 		why = append(why, by)
 	}
+	if _, from := d.first(d.object.Found, wordCollections); len(d.collectionTags()) > 0 {
+		why = append(why, reason{word: wordCollections, from: from}.String())
+	}
 	for _, r := range d.matching {
 		if r.changesTags() && r != d.taggedBy.rule {
 			why = append(why, r.name())

@@ -18,7 +18,7 @@ func TestFunctions(t *testing.T) {
 	for source, want := range map[string]string{
 		`key`: "archive/2019/Old Harbour.JPG", `folder`: "archive/2019", `name`: "Old Harbour", `ext`: "jpg",
 		`size`: "2500000", `time`: "2024-05-06T07:08:09Z", `type`: "image/jpeg",
-		`alt`: "Ships at a quay", `tags`: "harbour|Ships", `title`: "Harbour", `description`: "", `latitude`: "59.9",
+		`alt`: "Ships at a quay", `len(collections)`: "0", `tags`: "harbour|Ships", `title`: "Harbour", `description`: "", `latitude`: "59.9",
 		`caption`: "The old harbour before it burnt down", `headline + creator + credit + copyright + instructions`: "",
 		`city + state + country + location + rating`: "", `created`: "2019-08-07T10:11:12+02:00", `longitude`: "10.7",
 

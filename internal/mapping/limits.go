@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -53,14 +54,47 @@ func (m *Mapping) fit(field, text string, takes int) (fits string, note *Note, e
 	return fits, &Note{field, fmt.Sprintf("cut to %d of %d characters: the service accepts %d", characters(fits), has, takes)}, nil
 }
 
-// limit applies the length limit to the description.
+// limit applies the length limits to the description and to tags.
 func (d *description) limit() error {
 	text, note, err := d.fit(wordDescription, d.said.Description, metadata.MaxDescription)
 	if note != nil {
 		d.notes = append(d.notes, *note)
 	}
-	d.said.Description = text
-	return err
+	if d.said.Description = text; err != nil || d.options.MaxTag == 0 {
+		return err
+	}
+	return d.limitTags()
+}
+
+// limitTags applies the length limit to each tag.
+func (d *description) limitTags() error {
+	tags, isCut := d.said.Tags, false
+	for n, tag := range tags {
+		text, note, err := d.fit(tagName(tag), tag, d.options.MaxTag)
+		if err != nil {
+			return err
+		}
+		if note == nil {
+			continue
+		}
+		if !isCut {
+			tags, isCut = slices.Clone(tags), true
+		}
+		tags[n], d.notes = text, append(d.notes, *note)
+	}
+	if isCut { // two tags may be the same now
+		d.said.Tags = metadata.Metadata{Tags: tags}.Normal().Tags
+	}
+	return nil
+}
+
+// tagName names a tag in a note.
+func tagName(tag string) string {
+	const most = 40
+	if characters(tag) > most {
+		tag = cut(tag, most)
+	}
+	return fmt.Sprintf("tag %q", tag)
 }
 
 const ellipsis = "…"

@@ -23,7 +23,11 @@ type Options struct {
 	Precedence []metadata.Source // nil: metadata.Precedence
 	DropGPS    bool              // omit GPS coordinates
 	OnLimit    OnLimit           // "" is Cut
-	Today      time.Time         // its calendar day is today in expressions; see UsesToday
+	MaxTag     int               // characters of a tag; 0 if the limit of the service is unknown
+
+	Collections      CollectionsAs // "" is AsTags
+	CollectionPrefix string        // before the name of a collection in a tag
+	Today            time.Time     // its calendar day is today in expressions; see UsesToday
 }
 
 // A Mapping applies rules with options.

@@ -41,7 +41,10 @@ func variables() []variable {
 	for _, word := range append(textWords(), wordExpires) {
 		all = append(all, variable{word, word, func(s *scope) any { return s.field(word) }})
 	}
-	return append(all, variable{wordTags, wordTags, func(s *scope) any { return s.fields(wordTags) }})
+	for _, word := range [...]string{wordTags, wordCollections} {
+		all = append(all, variable{word, word, func(s *scope) any { return s.fields(word) }})
+	}
+	return all
 }
 
 // fieldFunctions returns the functions that take the name of a field.

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// tag sets the tags: those of the first rule that has any, else those of the object. All rules split,
-// rename and drop them, and then add tags.
+// tag sets the tags: those of the first rule that has any, else those of the object. All rules split
+// them. Then collections are added, all rules rename and drop tags, and then add tags.
 func (d *description) tag() error {
 	tags, err := d.tagsToBegin()
 	if err != nil {
 		return err
 	}
-	tags = d.split(tags)
+	tags = append(d.split(tags), d.collectionTags()...)
 	tags = d.rename(tags)
 	if tags, err = d.drop(tags); err != nil {
 		return err

@@ -13,6 +13,7 @@ const (
 	wordAlt         = "alt"
 	wordTags        = "tags"
 	wordOldURL      = "old_url"
+	wordCollections = metadata.Collections
 	wordFolder      = "folder"
 	wordExpires     = "expires" // the end of a licence or of other rights
 )
@@ -47,7 +48,7 @@ func isPlacingWord(name string) bool {
 // isWord reports whether a field has one of our names.
 func isWord(name string) bool {
 	switch name {
-	case wordDescription, wordAlt, wordTags, wordOldURL:
+	case wordDescription, wordAlt, wordTags, wordCollections, wordOldURL:
 		return true
 	}
 	return isAttributeWord(name) || isPlacingWord(name)

@@ -20,6 +20,10 @@ func (t *Table) columnsOf(f *tabular.File) (columns, error) {
 	at, seen := map[by]int{}, map[string]bool{}
 	for n, written := range f.Columns() {
 		is, by := t.meaningOf(written)
+		if t.collections && by == "" && is != Collections {
+			c.names = append(c.names, "")
+			continue
+		}
 		wrong := wrongField(is)
 		if seen[is] {
 			wrong = fmt.Sprintf("duplicate column %q", is)
@@ -31,6 +35,9 @@ func (t *Table) columnsOf(f *tabular.File) (columns, error) {
 			at[by] = n
 		}
 		c.names, seen[is] = append(c.names, is), true
+	}
+	if t.collections && !seen[Collections] {
+		return c, &tabular.Mistake{Line: 1, Column: 1, What: "the header needs a column collection"}
 	}
 	for _, c.by = range [...]by{byKey, byOldURL, byChecksum} {
 		if n, ok := at[c.by]; ok {
@@ -50,7 +57,14 @@ func (t *Table) fromCSV(c columns, from tabular.Row) (row, error) {
 	fields := Fields{}
 	for n, cell := range from.Cells {
 		switch {
-		case n == c.known:
+		case n == c.known || c.names[n] == "":
+		case c.names[n] == Collections && t.collections:
+			if strings.TrimSpace(cell) == "" {
+				return row{}, from.Mistake(n, "the collection is missing")
+			}
+			fields[Collections] = []string{strings.Clone(cell)}
+		case c.names[n] == Collections:
+			fields[Collections] = SplitCollections(strings.Clone(cell))
 		case c.names[n] == "tags":
 			fields["tags"] = SplitTags(cell)
 		case cell != "":

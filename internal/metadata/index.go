@@ -95,6 +95,7 @@ type marks []atomic.Uint64
 
 func newMarks(n int) marks { return make(marks, (n+63)/64) }
 
-func (m marks) set(n int) { m[n/64].Or(1 << (n % 64)) }
+// set sets the bit of an entry, and reports whether it was not set before.
+func (m marks) set(n int) bool { return m[n/64].Or(1<<(n%64))&(1<<(n%64)) == 0 }
 
 func (m marks) has(n int) bool { return m[n/64].Load()&(1<<(n%64)) != 0 }

@@ -35,7 +35,11 @@ func (t *Table) fromJSON(from tabular.Row) (row, error) {
 		return row{}, line.mistake(called, wrong)
 	}
 	delete(line.fields, called)
-	r.fields = line.fields.Normal()
+	if r.fields = line.fields.Normal(); t.collections {
+		if r.fields = (Fields{Collections: r.fields[Collections]}); len(r.fields[Collections]) == 0 {
+			return row{}, line.mistake("", "the collection is missing")
+		}
+	}
 	return r, nil
 }
 
@@ -49,10 +53,13 @@ type jsonLine struct {
 
 // say adds a field.
 func (l *jsonLine) say(written string, value json.RawMessage) error {
+	is, by := l.of.meaningOf(strings.TrimSpace(written))
+	if l.of.collections && by == "" && is != Collections {
+		return nil
+	}
 	if written == attributes && value[0] == '{' {
 		return l.attributes(value)
 	}
-	is, by := l.of.meaningOf(strings.TrimSpace(written))
 	values, wrong := valuesOf(value)
 	if wrong == "" {
 		wrong = wrongField(is)
@@ -65,6 +72,9 @@ func (l *jsonLine) say(written string, value json.RawMessage) error {
 	}
 	if is == "tags" && value[0] == '"' {
 		values = SplitTags(values[0])
+	}
+	if is == Collections && value[0] == '"' && !l.of.collections {
+		values = SplitCollections(values[0])
 	}
 	l.fields[is] = values
 	if by != "" && l.called[by] == "" && len(values) > 0 {

@@ -98,7 +98,7 @@ func (s *sidecar) say(path []string, value string) {
 // isMeantOtherwise reports whether a name is reserved, so that it is no attribute.
 func isMeantOtherwise(name string) bool {
 	switch name {
-	case "description", "alt", "tags", "old_url", "category", "folder", "name", "private":
+	case "description", "alt", "tags", Collections, "old_url", "category", "folder", "name", "private":
 		return true
 	}
 	return false

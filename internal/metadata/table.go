@@ -18,6 +18,8 @@ import (
 //
 // A row identifies its object by the key, by an old URL or by the checksum of the content. Keys match
 // exactly, or else in another Unicode form, because programs that write tables change it.
+//
+// A table of collections has a row for each membership of an object, see [OpenCollections].
 type Table struct {
 	file  *tabular.File
 	read  func(tabular.Row) (row, error)
@@ -29,6 +31,9 @@ type Table struct {
 	rows  int
 	wrong *tabular.Mistakes
 	asks  bool // some rows have checksums
+
+	collections bool     // a table of collections
+	counted     *counted // memberships of the objects that were looked up
 }
 
 // Terms interpret names and URLs in a table.
@@ -74,14 +79,23 @@ func use() tabular.Use {
 	return tabular.Use{Kind: "metadata table", Topic: "metadata", Example: `{"key": "a.jpg", "description": "A quay"}`}
 }
 
-// OpenTable opens a table. If no row is valid, the error is a *tabular.Mistakes. Otherwise invalid
+// OpenTable opens a table of metadata. If no row is valid, the error is a *tabular.Mistakes. Otherwise invalid
 // rows are skipped, see [Table.Mistakes]. The file stays open, so it may be replaced by rename.
-func OpenTable(name string, terms Terms) (*Table, error) {
-	file, err := tabular.Open(name, use())
+func OpenTable(name string, terms Terms) (*Table, error) { return openTable(name, use(), terms, false) }
+
+// OpenCollections opens a table of collections: each row has an object and the name of a collection.
+// Rows may be in any order. Other columns are ignored.
+func OpenCollections(name string, terms Terms) (*Table, error) {
+	u := tabular.Use{Kind: "table of collections", Topic: "metadata", Example: `{"key": "a.jpg", "collection": "Harbour"}`}
+	return openTable(name, u, terms, true)
+}
+
+func openTable(name string, u tabular.Use, terms Terms, collections bool) (*Table, error) {
+	file, err := tabular.Open(name, u)
 	if err != nil {
 		return nil, err
 	}
-	t, err := newTable(file, terms)
+	t, err := newTable(file, terms, collections)
 	if err != nil {
 		_ = file.Close() // opened for reading only
 		return nil, err
@@ -90,8 +104,8 @@ func OpenTable(name string, terms Terms) (*Table, error) {
 }
 
 // newTable indexes a table.
-func newTable(file *tabular.File, terms Terms) (*Table, error) {
-	t := &Table{file: file, terms: terms, seed: maphash.MakeSeed(), wrong: file.Mistakes()}
+func newTable(file *tabular.File, terms Terms, collections bool) (*Table, error) {
+	t := &Table{file: file, terms: terms, seed: maphash.MakeSeed(), wrong: file.Mistakes(), collections: collections, counted: new(counted)}
 	t.read = t.fromJSON
 	if file.Columns() != nil {
 		c, err := t.columnsOf(file)
@@ -130,10 +144,14 @@ func (t *Table) add(r row, at int64) {
 
 func (t *Table) hash(name string) uint64 { return maphash.String(t.seed, name) }
 
-// sort prepares the index for lookups, and finds objects with several rows, of which the first counts.
+// sort prepares the index for lookups, and finds objects with several rows of metadata, of which the
+// first counts.
 func (t *Table) sort() error {
 	sort.Sort(&t.x)
 	t.met = newMarks(t.x.Len())
+	if t.collections {
+		return nil
+	}
 	var all twice
 	for begin, entries := range t.x.alike {
 		first := map[string]int64{}
@@ -228,37 +246,59 @@ func (t *Table) Describe(o Identity) (f Fields, ok bool, err error) {
 	if o.Checksum != nil {
 		names = append(names, name(byChecksum, hex.EncodeToString(o.Checksum)))
 	}
+	first := false // the object is looked up for the first time
 	for _, name := range names {
 		found, err := t.find(name, o.Key)
-		if err != nil || found != nil {
-			return found.fieldsOr(), found != nil, err
+		if err != nil {
+			return nil, false, err
+		}
+		if found == nil {
+			continue
+		}
+		first = t.meet(found) || first
+		f, ok = t.plus(f, found), true
+		if !t.collections { // else it may have rows by other names
+			break
 		}
 	}
-	return nil, false, nil
+	if first {
+		t.counted.add(f[Collections], t.hash)
+	}
+	return f, ok, nil
 }
 
-func (r *row) fieldsOr() Fields {
-	if r == nil {
-		return nil
+// plus returns fields with those of rows. Only a table of collections has several rows of an object.
+func (t *Table) plus(f Fields, rows []foundRow) Fields {
+	if !t.collections {
+		return rows[0].fields
 	}
-	return r.fields
+	all := f[Collections]
+	for _, r := range rows {
+		all = append(all, r.fields[Collections]...)
+	}
+	return Fields{Collections: sortedNames(all)}
 }
 
-// find returns the row of a name, or nil. A row with the same Unicode form of the key comes first, and a
-// row that names the key comes before a row whose URL may have the key.
-func (t *Table) find(name, key string) (best *row, err error) {
-	rank := func(r *row) int {
-		switch {
-		case r == nil:
-			return 0
-		case r.by == byOldURL:
-			return 1
-		case r.by == byKey && r.known != key:
-			return 2
-		}
-		return 3
+// A foundRow is a row, and its offset.
+type foundRow struct {
+	row
+	at int64
+}
+
+// rank is the order of rows with one name. A row with the same Unicode form of the key comes first, and
+// a row that names the key comes before a row whose URL may have the key.
+func (r row) rank(key string) int {
+	switch {
+	case r.by == byOldURL:
+		return 1
+	case r.by == byKey && r.known != key:
+		return 2
 	}
-	bestAt := int64(0)
+	return 3
+}
+
+// find returns the rows of a name with the highest rank: one, or several in a table of collections.
+func (t *Table) find(name, key string) (best []foundRow, err error) {
 	_, entries := t.x.named(t.hash(name))
 	for _, e := range entries {
 		r, err := t.row(e.at())
@@ -269,24 +309,28 @@ func (t *Table) find(name, key string) (best *row, err error) {
 		if !slices.ContainsFunc(names, func(n string) bool { return t.hash(n) == t.hash(name) }) {
 			return nil, t.file.Changed()
 		}
-		if slices.Contains(names, name) && rank(&r) > rank(best) {
-			best, bestAt = &r, e.at()
+		if !slices.Contains(names, name) {
+			continue
 		}
-	}
-	if best != nil {
-		t.meet(*best, bestAt)
+		switch found := (foundRow{r, e.at()}); {
+		case len(best) == 0 || r.rank(key) > best[0].rank(key):
+			best = []foundRow{found}
+		case t.collections && r.rank(key) == best[0].rank(key):
+			best = append(best, found)
+		}
 	}
 	return best, nil
 }
 
-// meet records that the object of a row exists.
-func (t *Table) meet(r row, at int64) {
-	begin, entries := t.x.named(t.hash(r.names()[0]))
+// meet records that the object of rows exists, and reports whether this is new.
+func (t *Table) meet(rows []foundRow) (first bool) {
+	begin, entries := t.x.named(t.hash(rows[0].names()[0]))
 	for n, e := range entries {
-		if e.at() == at && !e.isAlso() {
-			t.met.set(begin + n)
+		if !e.isAlso() && slices.ContainsFunc(rows, func(r foundRow) bool { return r.at == e.at() }) {
+			first = t.met.set(begin+n) || first
 		}
 	}
+	return first
 }
 
 // row reads the row at an offset, which was valid before.

@@ -416,7 +416,7 @@ func tableOf(name string, from io.ReaderAt, size int64) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newTable(file, plain())
+	return newTable(file, plain(), false)
 }
 
 func checkMistakes(t *testing.T, content []byte, err error) {

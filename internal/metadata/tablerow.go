@@ -17,6 +17,8 @@ func (t *Table) meaningOf(written string) (is string, by by) {
 			return written, byOldURL
 		case "checksum":
 			return written, byChecksum
+		case Collections:
+			return word, ""
 		}
 		return written, ""
 	}

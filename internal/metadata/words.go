@@ -31,6 +31,8 @@ func fieldWord(name string) string {
 		return "caption"
 	case "tags", "tag", "keywords", "keyword":
 		return "tags"
+	case "collections", "collection", "albums", "album":
+		return Collections
 	case "creator", "byline", "author", "artist", "photographer":
 		return "creator"
 	case "credit", "creditline":

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	service "assetferry/internal/assets"
+	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
 )
@@ -18,7 +19,7 @@ const (
 )
 
 // Found is what a run found in objects and did not copy to their assets as it is: warnings,
-// unmapped fields, GPS coordinates and capture dates.
+// unmapped fields, GPS coordinates, capture dates and collections.
 type Found struct {
 	// Unmapped are the metadata fields without a rule, those of the most objects first.
 	// UnmappedFields counts all of them.
@@ -26,6 +27,8 @@ type Found struct {
 	UnmappedFields int64   `json:"unmapped_field_count"`
 	Positions      int64   `json:"gps_objects"`          // with GPS coordinates
 	Times          int64   `json:"capture_date_objects"` // with a capture date
+	// Collections are those of all objects of the source with an asset, if the run found any.
+	Collections *Collections `json:"collections,omitempty"`
 	// Remarks are the warnings, those of the most objects first.
 	Remarks []Remark `json:"warnings"`
 	// GPS is the setting --gps, which only the end of a run knows.
@@ -37,6 +40,30 @@ type Field struct {
 	Name    string `json:"field"`
 	From    string `json:"metadata_source"`
 	Objects int64  `json:"objects"`
+}
+
+// Collections counts collections and the objects in them.
+type Collections struct {
+	Collections int64 `json:"collections"`
+	Memberships int64 `json:"memberships"`        // of all objects
+	Objects     int64 `json:"objects"`            // in a collection
+	Several     int64 `json:"objects_in_several"` // in more than one collection
+}
+
+// Text returns the counts as a sentence.
+func (c Collections) Text() string {
+	text := fmt.Sprintf("%s in %s: %s", is(c.Objects), ui.Counted(c.Collections, "collection"), ui.Counted(c.Memberships, "membership"))
+	if c.Several > 0 {
+		text += fmt.Sprintf(". %s in more than one", is(c.Several))
+	}
+	return text + "."
+}
+
+func is(n int64) string {
+	if n == 1 {
+		return "1 object is"
+	}
+	return objects(n) + " are"
 }
 
 // A Remark is a warning about objects that are done.
@@ -83,7 +110,7 @@ var remarkKinds = []struct {
 }
 
 // ReadFound reads only this part of the report of a run.
-func ReadFound(ctx context.Context, store *state.Store, run int64) (Found, error) {
+func ReadFound(ctx context.Context, store *state.Store, pair, run int64) (Found, error) {
 	r := remarks{}
 	for i, err := range store.Remarkable(ctx, run) {
 		if err != nil {
@@ -91,17 +118,23 @@ func ReadFound(ctx context.Context, store *state.Store, run int64) (Found, error
 		}
 		r.add(i)
 	}
-	return readFound(ctx, store, run, r)
+	return readFound(ctx, store, pair, run, r)
 }
 
-func readFound(ctx context.Context, store *state.Store, run int64, r remarks) (Found, error) {
+func readFound(ctx context.Context, store *state.Store, pair, run int64, r remarks) (Found, error) {
 	fields, err := store.Fields(ctx, run)
 	if err != nil {
 		return Found{}, err
 	}
 	f := Found{Positions: objectsWith(fields, "latitude"), Times: objectsWith(fields, "created"), Remarks: r.list()}
 	f.Unmapped, f.UnmappedFields = unmapped(fields)
-	return f, nil
+	if objectsWith(fields, "collections") == 0 {
+		return f, nil
+	}
+	sum, err := store.SumCollections(ctx, pair)
+	counts := Collections(sum)
+	f.Collections = &counts
+	return f, err
 }
 
 // unmapped returns the unmapped fields up to a limit, and counts all of them.
@@ -129,11 +162,11 @@ func objectsWith(fields []state.FieldCount, name string) (most int64) {
 
 // IsZero reports whether nothing was found.
 func (f Found) IsZero() bool {
-	return f.UnmappedFields == 0 && f.Positions == 0 && f.Times == 0 && len(f.Remarks) == 0
+	return f.UnmappedFields == 0 && f.Collections == nil && f.Positions == 0 && f.Times == 0 && len(f.Remarks) == 0
 }
 
-// Said returns a sentence about GPS coordinates, which are personal data, and one about capture
-// dates; none if there are none.
+// Said returns a sentence about GPS coordinates, which are personal data, one about capture dates and
+// one about collections, each only if there are any.
 func (f Found) Said() (sentences []string) {
 	if f.Positions > 0 {
 		attributes := "copied to the attributes latitude and longitude unless --gps drop is set; the files keep them"
@@ -147,6 +180,9 @@ func (f Found) Said() (sentences []string) {
 	}
 	if f.Times > 0 {
 		sentences = append(sentences, fmt.Sprintf("%s a capture date, copied to the attribute \"created\" unless a rule changes the mapping. In the service, the date of an asset is the date of its upload.", have(f.Times)))
+	}
+	if f.Collections != nil {
+		sentences = append(sentences, f.Collections.Text())
 	}
 	return sentences
 }

@@ -144,7 +144,7 @@ func (l *lists) count(ctx context.Context, r *Report) error {
 // that it undoes.
 func (l *lists) found(ctx context.Context, r *Report, of remarks) (err error) {
 	if l.run.Undoes == 0 {
-		r.Found, err = readFound(ctx, l.store, l.run.Num, of)
+		r.Found, err = readFound(ctx, l.store, l.run.Pair.ID, l.run.Num, of)
 		r.Metadata.NotKept, r.Metadata.EditsKept = r.Found.Of(NotKept), r.Found.Of(EditsKept)
 	}
 	return err

@@ -175,8 +175,11 @@ func (d *Collector) SourceFields(kept *sources.Description) metadata.Fields {
 		for _, written := range slices.Sorted(maps.Keys(texts)) { // of names that mean the same, always the same one wins
 			name := metadata.FieldName(written)
 			f[name] = []string{texts[written]}
-			if name == "tags" {
+			switch name {
+			case "tags":
 				f[name] = metadata.SplitTags(texts[written])
+			case metadata.Collections:
+				f[name] = metadata.SplitCollections(texts[written])
 			}
 		}
 	}

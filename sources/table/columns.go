@@ -46,7 +46,7 @@ func synonyms() map[meaning][]string {
 
 // fields returns the names of metadata fields that are recognized in any case.
 func fields() []string {
-	return []string{"description", "alt", "title", "headline", "caption", "tags", "creator", "credit", "copyright", "instructions", "created",
+	return []string{"description", "alt", "title", "headline", "caption", "tags", "collections", "creator", "credit", "copyright", "instructions", "created",
 		"city", "state", "country", "location", "latitude", "longitude", "rating", "category", "private"}
 }
 

@@ -228,6 +228,8 @@ func (c columns) describing(values [][]string, isCSV bool, at *contentURL) map[s
 				all[field] = append(all[field], v)
 			case field == "tags" && isCSV:
 				all[field] = append(all[field], strings.FieldsFunc(v, func(r rune) bool { return r == ';' || r == ',' })...)
+			case field == "collections" && isCSV: // a name may contain commas
+				all[field] = append(all[field], strings.Split(v, ";")...)
 			default:
 				all[field] = append(all[field], v)
 			}

@@ -45,7 +45,7 @@ var groups = []struct{ title, flags string }{
 	{"Selection", "wave include exclude files-from min-age versions limit only symlinks retry-exhausted checksum refresh-metadata repair" +
 		" finding again in extension tag since"},
 	{"Placement", "category category-by unsupported fallback-category source-name explain-mapping"},
-	{"Metadata", "metadata precedence ignore-metadata gps on-limit provenance"},
+	{"Metadata", "metadata collections collections-as collection-prefix precedence ignore-metadata gps on-limit provenance"},
 	{"Conflicts", "on-existing on-collision duplicates on-destination-change on-replace-refused"},
 	{"Deletions", "delete grace-period max-delete max-delete-percent"},
 	{"Safety", "dry-run yes sentinel max-changes max-changes-percent drift-share accept-rules accept-deletes accept-changes restart" +

@@ -41,9 +41,9 @@ after the plan and lists the reasons.
 --hash binds apply to the approved plan. Without it, apply asks for the hash on
 a terminal, and fails in a script. A dry run needs no hash.
 
-The metadata rules (mapping, --precedence, --ignore-metadata, --gps, --on-limit)
-and the table of --metadata must be those of the plan. The hash does not cover
---provenance.
+The metadata rules (mapping, --precedence, --ignore-metadata, --gps, --on-limit,
+--collections-as, --collection-prefix) and the tables of --metadata and
+--collections must be those of the plan. The hash does not cover --provenance.
 
 If the destination requires approvals, use --approval instead of --hash: the
 signed request contains the hash (assetferry help security). --approved-by only
@@ -115,7 +115,7 @@ func (p *approvedPlan) describesBy(now migrate.Rules) error {
 		return nil
 	}
 	return exit.With(exit.CodeSafetyCheck, fmt.Errorf("%s was made with other rules for metadata; nothing was uploaded", ui.Sanitize(p.name)),
-		"use the mapping, --precedence, --ignore-metadata, --gps and --on-limit of the plan, or plan again")
+		"use the mapping, --precedence, --ignore-metadata, --gps, --on-limit, --collections-as and --collection-prefix of the plan, or plan again")
 }
 
 // hasTable refuses another metadata table than that of the plan.
@@ -123,8 +123,8 @@ func (p *approvedPlan) hasTable(checksum string) error {
 	if p == nil || p.Head.Metadata == checksum {
 		return nil
 	}
-	return exit.With(exit.CodeSafetyCheck, fmt.Errorf("%s was made with another metadata table, or without one; nothing was uploaded", ui.Sanitize(p.name)),
-		"use the --metadata of the plan, or plan again")
+	return exit.With(exit.CodeSafetyCheck, fmt.Errorf("%s was made with another metadata table or table of collections, or without one; nothing was uploaded", ui.Sanitize(p.name)),
+		"use the --metadata and --collections of the plan, or plan again")
 }
 
 // isFor refuses a plan that was made for another destination.

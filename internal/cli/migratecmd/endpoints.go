@@ -36,8 +36,8 @@ type endpoints struct {
 	waves  migrate.Waves // of the configuration
 	asked  outcome.Asked
 
-	metadata *metadata.Table     // nil if there is none
-	tableSum string              // checksum of its file
+	tables   metadata.Tables     // of the user
+	tableSum string              // checksum of their files
 	approved *approvedPlan       // nil if there is none
 	settings map[string][]string // see SettingsOfRun
 	standing string              // hash of the rules of a sync that needs an approval; else empty
@@ -59,7 +59,7 @@ func openEndpoints(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.openMetadata(f); err != nil {
+	if err := s.openTables(f); err != nil {
 		return nil, err
 	}
 	if s.dest, err = f.OpenPermitted(ctx, readOnly, s.subject(ctx, f, listed, source, o)); err != nil {
@@ -68,6 +68,7 @@ func openEndpoints(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	if err := approved.isFor(s.dest); err != nil {
 		return nil, err
 	}
+	f.Settings.MaxTag = max(s.dest.Profile.MaxTag, 0)
 	path, err := f.Ping(ctx, s.dest)
 	if err != nil {
 		return nil, err
@@ -119,9 +120,9 @@ func (s *endpoints) openState(ctx context.Context, f *command.Factory, path stri
 	return s.notePurpose(ctx)
 }
 
-// openMetadata opens the metadata table, which must be that of the approved plan if there is one.
-func (s *endpoints) openMetadata(f *command.Factory) (err error) {
-	if s.metadata, err = openMetadata(f); err != nil {
+// openTables opens the tables of the user, which must be those of the approved plan if there is one.
+func (s *endpoints) openTables(f *command.Factory) (err error) {
+	if s.tables, err = openTables(f); err != nil {
 		return err
 	}
 	if s.tableSum, err = metadataChecksum(f); err != nil {
@@ -254,8 +255,8 @@ func (s *endpoints) deps(f *command.Factory, w migrate.Observer) migrate.Deps {
 		Source: s.source, Dest: s.dest.Client, State: s.store, Watch: w, Log: f.Out.Log(),
 		Now: s.dest.Now, Mapping: f.Settings.NewMapping(),
 	}
-	if s.metadata != nil {
-		d.Describer = s.metadata
+	if s.tables != (metadata.Tables{}) {
+		d.Describer = s.tables
 	}
 	return d
 }

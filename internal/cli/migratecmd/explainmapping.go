@@ -9,6 +9,7 @@ import (
 	"assetferry/internal/cli/cmdline"
 	"assetferry/internal/cli/command"
 	"assetferry/internal/event"
+	"assetferry/internal/metadata"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/migrate/collect"
@@ -31,12 +32,12 @@ func explainMapping(ctx context.Context, f *command.Factory, cmd *cobra.Command,
 	}
 	IgnoreEmbedded(f, from.Traits().Complete)
 	deps := migrate.Deps{Source: from, Mapping: f.Settings.NewMapping(), Log: f.Out.Log()}
-	table, err := openMetadata(f)
+	tables, err := openTables(f)
 	if err != nil {
 		return err
 	}
-	if table != nil {
-		deps.Describer = table
+	if tables != (metadata.Tables{}) {
+		deps.Describer = tables
 	}
 	e, err := collect.New(deps).ExplainMapping(ctx, sources.Key(key))
 	if err != nil {

@@ -326,7 +326,7 @@ func conclude(ctx context.Context, f *command.Factory, s *endpoints, id string, 
 	case run.Stopped != "":
 		return exit.With(exit.CodeSafetyCheck, errors.New(run.Stopped), next.Why+"\n  "+next.Command)
 	case invalid:
-		next = outcome.NextStep{Why: "Correct the rows of the metadata table. Then:", Command: outcome.FinishIt(f, run)}
+		next = outcome.NextStep{Why: "Correct the invalid rows. Then:", Command: outcome.FinishIt(f, run)}
 	}
 	f.Out.Next(next.Why, next.Command)
 	if outcome.ExitOf(tallies) == exit.CodeDone && !invalid {

@@ -147,13 +147,13 @@ func runPlan(ctx context.Context, f *command.Factory, cmd *cobra.Command, source
 	return endOfPlan(f, s, plan, o, source)
 }
 
-// showRest adds older versions to the summary, and shows rows of the metadata table without an object, and changes since the approval.
+// showRest adds older versions to the summary, and shows rows of tables without an object, collections, and changes since the approval.
 func showRest(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan) error {
 	if err := sumUpVersions(ctx, f, s, plan.Run); err != nil {
 		return err
 	}
 	table := &warnings{}
-	if _, err := table.addTable(ctx, f, s, plan.Run, false); err != nil {
+	if _, err := table.addTables(ctx, f, s, plan.Run, false); err != nil {
 		return err
 	}
 	table.printDetails(f)
@@ -251,7 +251,7 @@ func introduce(f *command.Factory, s *endpoints) {
 	f.Out.Notef("Source       %s", ui.Sanitize(s.pair.Source))
 	f.Out.Notef("Destination  %s", ui.Sanitize(s.dest.String()))
 	f.Out.Notef("State        %s", ui.Sanitize(s.store.Path()))
-	introduceMetadata(f, s.metadata, true)
+	introduceTables(f, s.tables, true)
 	s.approved.introduce(f)
 }
 
@@ -264,7 +264,7 @@ func introduceRun(f *command.Factory, s *endpoints, run, command string) {
 		f.Out.Notef("Destination  %s", ui.Sanitize(s.dest.String()))
 		f.Out.Notef("State        %s", ui.Sanitize(s.store.Path()))
 	}
-	introduceMetadata(f, s.metadata, f.Out.Verbose())
+	introduceTables(f, s.tables, f.Out.Verbose())
 	s.approved.introduce(f)
 }
 

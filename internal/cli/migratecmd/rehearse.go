@@ -86,7 +86,7 @@ func rehearse(ctx context.Context, f *command.Factory, cmd *cobra.Command, sourc
 	if err := introduceWave(ctx, f, s); err != nil {
 		return err
 	}
-	introduceMetadata(f, s.metadata, true)
+	introduceTables(f, s.tables, true)
 	run, err := s.begin(ctx, "plan")
 	if err != nil {
 		return err

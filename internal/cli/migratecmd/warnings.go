@@ -56,7 +56,7 @@ func (w *warnings) collect(ctx context.Context, f *command.Factory, s *endpoints
 	if err := w.addFound(ctx, f, s.store, run); err != nil {
 		return false, err
 	}
-	if invalid, err = w.addTable(ctx, f, s, run, !run.Open()); err != nil {
+	if invalid, err = w.addTables(ctx, f, s, run, !run.Open()); err != nil {
 		return invalid, err
 	}
 	return invalid, w.addRenamed(ctx, f, s.store, run)
@@ -82,7 +82,7 @@ func (w *warnings) addSkipped(ctx context.Context, store *state.Store, run state
 
 // addFound warns of metadata that is not in the assets as it was found.
 func (w *warnings) addFound(ctx context.Context, f *command.Factory, store *state.Store, run state.Run) error {
-	found, err := report.ReadFound(ctx, store, run.Num)
+	found, err := report.ReadFound(ctx, store, run.Pair.ID, run.Num)
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func askedBy(run state.Run) Asked {
 }
 
 // describing are the flags for the metadata of assets. A resumed run keeps its own.
-var describing = []string{"--metadata", "--precedence", "--ignore-metadata", "--gps", "--on-limit"}
+var describing = []string{"--metadata", "--collections", "--collections-as", "--collection-prefix", "--precedence", "--ignore-metadata", "--gps", "--on-limit"}
 
 // flagsOf returns the flags for a command about a run: those of this call, then those of its
 // first call.
