@@ -24,6 +24,7 @@ type Plan struct {
 	Hidden         int64               // folders that could not be read and may contain more objects
 	Renamed        int64               // objects that get another name, because their name is taken
 	Deleted        int64               // uploaded objects that are not listed any more; their assets stay
+	Forgotten      int64               // listed objects that are skipped, because they were erased from the state database
 	Waves          WaveFindings        // of the listing; empty without waves
 	Limits         assets.Limits       // of the destination; zero if the plan had nothing to place
 	FailedChecks   []*SafetyCheckError // why a sync must not be carried out

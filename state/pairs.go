@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"time"
+
+	"assetferry/state/erasure"
 )
 
 // A Pair is a source and a destination that belong together.
@@ -11,10 +13,11 @@ type Pair struct {
 	ID          int64
 	Source      string
 	Destination string
-	URL         string  // the last URL of the destination, for information only
-	Purpose     Purpose // see SavePurpose; only read
-	Scans       bool    // see SaveScans; only read
-	Wave        string  // the part of the source that a run covers; empty: all of it. A pair has runs of several waves
+	URL         string            // the last URL of the destination, for information only
+	Purpose     Purpose           // see SavePurpose; only read
+	Scans       bool              // see SaveScans; only read
+	Forgotten   erasure.Forgotten // keys of erased objects, which no run uploads; only read
+	Wave        string            // the part of the source that a run covers; empty: all of it. A pair has runs of several waves
 }
 
 // Meets reports whether runs of two waves of a pair may have the same objects: waves have none in
@@ -26,8 +29,8 @@ func (s *Store) Pair(ctx context.Context, source, destination, url string) (Pair
 	p := Pair{Source: source, Destination: destination, URL: url}
 	err := s.Write(ctx, "find pair", func(ctx context.Context, tx *sql.Tx) error {
 		return tx.QueryRowContext(ctx, `INSERT INTO pairs (source, destination, url) VALUES (?, ?, ?)
-			ON CONFLICT (source, destination) DO UPDATE SET url = excluded.url RETURNING id, scans, `+purposeColumn,
-			source, destination, url).Scan(&p.ID, &p.Scans, &p.Purpose)
+			ON CONFLICT (source, destination) DO UPDATE SET url = excluded.url RETURNING id, scans, forgotten, `+purposeColumn,
+			source, destination, url).Scan(&p.ID, &p.Scans, &p.Forgotten, &p.Purpose)
 	})
 	return p, err
 }
@@ -35,8 +38,8 @@ func (s *Store) Pair(ctx context.Context, source, destination, url string) (Pair
 // Pairs lists all pairs in the state database.
 func (s *Store) Pairs(ctx context.Context) ([]Pair, error) {
 	return query(ctx, s.r, "list pairs", func(rows *sql.Rows) (p Pair, err error) {
-		return p, rows.Scan(&p.ID, &p.Source, &p.Destination, &p.URL, &p.Purpose)
-	}, `SELECT id, source, destination, url, `+purposeColumn+` FROM pairs ORDER BY id`)
+		return p, rows.Scan(&p.ID, &p.Source, &p.Destination, &p.URL, &p.Forgotten, &p.Purpose)
+	}, `SELECT id, source, destination, url, forgotten, `+purposeColumn+` FROM pairs ORDER BY id`)
 }
 
 // A Purpose is the purpose of a destination: production or sandbox.

@@ -321,6 +321,7 @@ var runTable = Columns[runRow]{
 	{Name: "destination", Read: "p.destination", Into: func(r *runRow) any { return &r.Pair.Destination }},
 	{Name: "url", Read: "p.url", Into: func(r *runRow) any { return &r.Pair.URL }},
 	{Name: "sandbox", Read: purposeColumn, Into: func(r *runRow) any { return &r.Pair.Purpose }},
+	{Name: "forgotten", Read: "p.forgotten", Into: func(r *runRow) any { return &r.Pair.Forgotten }},
 	{Name: "wave", Read: "r.wave", Value: func(r *runRow) any { return r.Pair.Wave }, Into: func(r *runRow) any { return &r.Pair.Wave }},
 	{Name: "command", Read: "r.command", Value: func(r *runRow) any { return r.Command }, Into: func(r *runRow) any { return &r.Command }},
 	{Name: "state", Read: "r.state", Value: func(r *runRow) any { return string(r.State) }, Into: func(r *runRow) any { return &r.State }},

@@ -44,6 +44,7 @@ END;
 -- A source and its destination. sandbox: whether the destination is a sandbox; NULL: unknown. objects and bytes sum up the receipts, so that none has to be read for that.
 -- drift_cursor: how far the last scheduled run compared the receipts with the destination.
 -- scans: whether a scan has to accept what is uploaded.
+-- forgotten: salted checksums of the keys of erased objects; see package erasure.
 CREATE TABLE pairs (
   id          INTEGER PRIMARY KEY,
   source      TEXT NOT NULL,
@@ -54,6 +55,7 @@ CREATE TABLE pairs (
   bytes       INTEGER NOT NULL DEFAULT 0,
   drift_cursor TEXT NOT NULL DEFAULT '',
   scans       INTEGER NOT NULL DEFAULT 0 CHECK (scans IN (0, 1)),
+  forgotten   BLOB NOT NULL DEFAULT x'',
   UNIQUE (source, destination)
 ) STRICT;
 

@@ -23,7 +23,7 @@
 //   - state.go opens and closes it, owner.go takes and releases ownership, schema.go and schema.sql
 //     create and recognize it
 //   - check.go looks for damage, checkpoint.go moves the write-ahead log, backup.go copies and compacts,
-//     prune.go deletes old rows
+//     prune.go deletes old rows, forget.go all data about an object
 //
 // Access to SQL:
 //   - write.go has the one transaction, query.go all kinds of queries, columns.go lists of columns,

@@ -54,7 +54,7 @@ var readers = strings.Fields(`
 	assets-image assets-ls assets-recent assets-search certificate-check certificate-create certificate-prove demo enrich-accept enrich-audit enrich-decorative enrich-describe
 	enrich-documents enrich-import enrich-proposals enrich-reject enrich-review enrich-translate explain
 	export init man permissions-plan plan rehearse report rewrite runs sandbox sandbox-status sandbox-stop schedule state-backup state-check
-	state-compact state-log state-prune state-takeover status urls verify version`)
+	state-compact state-forget state-log state-prune state-takeover status urls verify version`)
 
 // The test verifies that writers and readers list every command, so that no new command is added
 // without a decision about approvals. It verifies that each writer is refused before its first

@@ -104,6 +104,7 @@ var codes = map[string]string{
 	"permissions apply":             "0 1 2 3 4 6 7 12 130",
 	"state check":                   "0 1 2 4 10 130",
 	"state log":                     "0 1 2 4 10 130",
+	"state forget":                  "0 1 2 6 10 11 130",
 	"certificate create":            "0 1 2 3 6 10 11 130",
 	"certificate check":             "0 1 2 3 4 6 7 10 11 12 130",
 	"certificate prove":             "0 1 2 4 10 130",

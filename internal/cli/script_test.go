@@ -221,6 +221,7 @@ func fieldsOf(kind string) []string {
 		"check":          {"key", "result"},
 		"progress":       {"phase", "items", "bytes", "done"},
 		"unassigned":     {"key", "size"},
+		"forgotten":      {"source", "destination", "state", "objects", "keys", "assets", "upload_records", "items", "proposals"},
 		"wave":           {"wave", "source", "stage", "objects", "bytes", "verified"},
 		"error":          {"class", "message", "hint"},
 		"conflict":       {"key", "field", "values"},

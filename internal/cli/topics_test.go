@@ -153,6 +153,10 @@ func beforeExamples(examples string) []string {
 		"mkdir content", `echo '<img src="https://old.example.com/files/2024/spring/harbour.jpg">' | tee content/index.html > blog.sql`,
 		"echo 'Write alt texts in plain words.' | tee alt.txt > glossary.md",
 	}
+	if strings.Contains(examples, "state forget") {
+		sync := "assetferry sync ./photos --unsupported skip --delete trash --grace-period 0s"
+		before = append(before, "rm photos/2024/spring/harbour.jpg", sync, sync)
+	}
 	if strings.Contains(examples, "urls.tsv") {
 		before = append(before, "assetferry urls --old-prefix https://old.example.com/files/ > urls.tsv")
 	}

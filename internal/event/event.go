@@ -184,6 +184,7 @@ type Summary struct {
 	ThrottledSeconds Seconds `json:"throttled_seconds,omitempty"` // seconds without new requests after such answers
 
 	Wave               string `json:"wave,omitempty"`                 // of the run
+	Forgotten          int64  `json:"forgotten,omitempty"`            // listed objects that state forget erased
 	Unassigned         int64  `json:"unassigned,omitempty"`           // objects in no wave
 	ChangedAfterFreeze int64  `json:"changed_after_freeze,omitempty"` // objects of the wave
 
@@ -223,6 +224,19 @@ type Versions struct {
 type Unassigned struct {
 	Key  string `json:"key"`
 	Size int64  `json:"size"`
+}
+
+// A Forgotten is a "forgotten" event: objects whose data state forget deletes.
+type Forgotten struct {
+	Source        string   `json:"source"`
+	Destination   string   `json:"destination"`
+	State         string   `json:"state"` // planned or done
+	Objects       int      `json:"objects"`
+	Keys          []string `json:"keys"` // with previous keys and sidecars
+	Assets        []string `json:"assets"`
+	UploadRecords int      `json:"upload_records"`
+	Items         int64    `json:"items"` // of all runs
+	Proposals     int64    `json:"proposals"`
 }
 
 // A Wave is a "wave" event: a part of a source with its own runs, from status.

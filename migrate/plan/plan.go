@@ -71,7 +71,7 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (migrate.Plan, error)
 	}
 	plan, err := p.summary(ctx, run.ID)
 	plan.FailedChecks, plan.Drift, plan.DuplicateNames = found.violated.all, string(found.cursor.next), found.doubled.Load()
-	plan.AsStaged = shared.overview.whole
+	plan.AsStaged, plan.Forgotten = shared.overview.whole, shared.forgotten
 	if run.Cursor == "" { // else another process has listed a part
 		plan.Waves = shared.waves
 	}

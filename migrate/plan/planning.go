@@ -11,15 +11,16 @@ import (
 )
 
 // planning is shared by all passes of a run. Only its overview changes, and what a listing shows of
-// waves.
+// waves and of forgotten objects.
 type planning struct {
 	*Planner
-	run      state.Run
-	started  time.Time // by which the age of objects is counted
-	remapped bool      // see collect.Collector.IsRemapped
-	overview overview
-	waves    migrate.WaveFindings
-	knownSum *state.ReceiptSum // see sumKnown; nil if it is not known so far
+	run       state.Run
+	started   time.Time // by which the age of objects is counted
+	remapped  bool      // see collect.Collector.IsRemapped
+	overview  overview
+	waves     migrate.WaveFindings
+	forgotten int64             // listed objects that were erased from the state database
+	knownSum  *state.ReceiptSum // see sumKnown; nil if it is not known so far
 }
 
 // decisions write decided items to the state database, a page at a time.

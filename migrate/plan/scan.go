@@ -111,6 +111,11 @@ func (w *walk) object(ctx context.Context, o sources.Object) error {
 	w.page.Cursor = key
 	delete(w.unseen, key)
 	w.seeSentinel(o)
+	if w.run.Pair.Forgotten.Has(string(key)) { // an item would store its key again
+		w.forgotten++
+		w.count()
+		return nil
+	}
 	if !own {
 		w.skipElsewhere(o, &r)
 		return nil

@@ -34,12 +34,14 @@ const (
 	OwnershipTaken     Kind = "ownership_taken"     // state takeover
 	EnrichmentStarted  Kind = "enrichment_started"  // enrich sends requests or writes proposals
 	CertificateCreated Kind = "certificate_created" // the state of the migration was sealed
+	ObjectsForgotten   Kind = "objects_forgotten"   // all data about some objects was deleted
+	ObjectsReadmitted  Kind = "objects_readmitted"  // forgotten objects may be uploaded again
 )
 
 // Kinds lists all kinds with their meanings, for the help.
 func Kinds() []Kind {
 	return []Kind{RunStarted, RunAbandoned, UndoStarted, PlanApproved, SafetyCheck, Verified, URLsChecked, RunPruned, OwnershipTaken,
-		EnrichmentStarted, CertificateCreated}
+		EnrichmentStarted, CertificateCreated, ObjectsForgotten, ObjectsReadmitted}
 }
 
 // Details are more facts about an action: numbers, IDs, checksums and names of people.

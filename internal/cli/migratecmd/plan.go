@@ -362,6 +362,9 @@ func showPlanNotes(f *command.Factory, p migrate.Plan) {
 	if p.Deleted > 0 && !keepsInStep(p.Run) {
 		f.Out.Notef("%s since the upload; the assets stay.", ui.CountedAs(p.Deleted, "object was deleted at the source", "objects were deleted at the source"))
 	}
+	if f.Summary.Forgotten = p.Forgotten; p.Forgotten > 0 {
+		f.Out.Notef("Forgotten: %s not uploaded, because of state forget.", ui.CountedAs(p.Forgotten, "object is", "objects are"))
+	}
 	showWaveFindings(f, p)
 }
 

@@ -23,7 +23,7 @@ import (
 func SumUp(f *command.Factory, run state.Run, tallies []state.Tally, took time.Duration) {
 	s := SummaryOf(run, tallies, took, exit.CodeDone)
 	s.Command, s.Supersedes = f.Summary.Command, f.Summary.Supersedes
-	s.Unassigned, s.ChangedAfterFreeze = f.Summary.Unassigned, f.Summary.ChangedAfterFreeze
+	s.Unassigned, s.ChangedAfterFreeze, s.Forgotten = f.Summary.Unassigned, f.Summary.ChangedAfterFreeze, f.Summary.Forgotten
 	f.Summary = &s
 }
 

@@ -43,6 +43,7 @@ space for a second copy.
 `, func(ctx context.Context, path string) error { return stateCompact(ctx, f, path) }),
 		newLogCommand(f),
 		newPruneCommand(f),
+		newForgetCommand(f),
 		stateSub(f, "takeover", "Take over a state database from another machine or a backup",
 			`Takeover makes this machine the owner of a state database. Use it if another
 machine did not close the database. Also use it if the file is a copy or a

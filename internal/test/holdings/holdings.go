@@ -41,6 +41,7 @@ func Kinds() []Kind {
 			action_log entry; runs approved_by started_by approval_stated_by approval_key; owner pid host`)},
 		{"error messages, which may quote names and responses of a service", byTable(`
 			attempts error; enrichment_changes error; enrichments error; failures error; items error; runs stopped; versions note`)},
+		{"salted checksums of the keys of forgotten objects", byTable(`pairs forgotten`)},
 		{"", byTable(`
 			aliases pair size time version_tag run checksum content_type; attempts run attempt at class; bases id content_type;
 			calls minute n; categories id private; choices extension category; contents run size checksum;

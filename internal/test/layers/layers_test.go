@@ -18,6 +18,7 @@ import (
 // import. A package that is not listed may import none of ours.
 var allowed = map[string][]string{
 	"cmd/assetferry":               {"internal/cli", "internal/counts"},
+	"state/erasure":                {"internal/metadata"},
 	"internal/certificate":         {"state/actionlog"},
 	"internal/cli/evidencecmd":     {"migrate", "migrate/verify", "state", "state/actionlog", "internal/approvers", "internal/certificate", "internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/cli/outcome", "internal/clock", "internal/event", "internal/report", "internal/ui"},
 	"internal/rights":              {"state", "internal/mapping", "internal/metadata"},
@@ -35,7 +36,7 @@ var allowed = map[string][]string{
 	"internal/cli/outcome":         {"migrate", "state", "state/ownership", "sources", "internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/config", "internal/event", "internal/flagname", "internal/report", "internal/schedule", "internal/ui"},
 	"internal/cli/sandboxcmd":      {"internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/clock", "internal/detach", "internal/sandbox", "internal/sandbox/aiservice", "internal/sandbox/datadir", "internal/sandbox/fault", "internal/sandbox/profile", "internal/sandbox/tokens", "internal/shell", "internal/ui"},
 	"internal/cli/setupcmd":        {"migrate", "state", "sources", "sources/ckbox", "internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/cli/migratecmd", "internal/cli/outcome", "internal/ai", "internal/ai/aiprobe", "internal/assets", "internal/clock", "internal/config", "internal/demo", "internal/doctor", "internal/event", "internal/flagname", "internal/probe", "internal/profile", "internal/rclone", "internal/sandbox", "internal/schedule", "internal/token", "internal/shell", "internal/ui", "internal/wordpress"},
-	"internal/cli/statecmd":        {"migrate", "sources", "state", "state/disk", "state/enrichment", "internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/cli/outcome", "internal/clock", "internal/config", "internal/event", "internal/explain", "internal/report", "internal/runstatus", "internal/ui", "internal/rights", "internal/tabular", "state/actionlog"},
+	"internal/cli/statecmd": {"migrate", "sources", "state", "state/disk", "state/enrichment", "internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/cli/outcome", "internal/clock", "internal/config", "internal/event", "internal/explain", "internal/report", "internal/runstatus", "internal/ui", "internal/rights", "internal/tabular", "state/actionlog", "state/erasure"},
 	"internal/cli/urlcmd":          {"migrate", "state", "internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/clock", "internal/config", "internal/event", "internal/oldurl", "internal/redirect", "internal/rewrite", "internal/ui", "internal/wordpress", "internal/wordpress/blocks", "internal/wordpress/posts", "state/actionlog"},
 	"migrate":                      {"sources", "state", "internal/assets", "internal/clock", "internal/flagname", "internal/mapping", "internal/metadata", "internal/retry"},
 	"migrate/apply":                {"migrate", "migrate/collect", "migrate/inventory", "sources", "state", "internal/assets", "internal/clock", "internal/faultpoint", "internal/flagname", "internal/metadata", "internal/retry", "internal/scan"},
@@ -48,7 +49,7 @@ var allowed = map[string][]string{
 	"migrate/plan/safety":          {"migrate", "sources", "state", "internal/flagname", "internal/header"},
 	"migrate/undo":                 {"migrate", "migrate/apply", "migrate/collect", "migrate/inventory", "sources", "state", "internal/assets", "internal/clock", "internal/faultpoint", "internal/metadata", "internal/repeat", "internal/retry"},
 	"migrate/verify":               {"migrate", "migrate/inventory", "sources", "state", "internal/assets", "internal/retry"},
-	"state":                        {"sources", "internal/clock", "internal/counts", "internal/faultpoint", "internal/filelock", "internal/mount", "internal/oldurl", "state/disk", "state/ownership", "state/pagesums", "state/actionlog"},
+	"state": {"sources", "internal/clock", "internal/counts", "internal/faultpoint", "internal/filelock", "internal/mount", "internal/oldurl", "state/disk", "state/ownership", "state/pagesums", "state/actionlog", "state/erasure"},
 	"sources/local":                {"sources"},
 	"sources/ckbox":                {"sources", "internal/assets"},
 	"sources/keyindex":             {"sources"},
@@ -131,7 +132,7 @@ var allowed = map[string][]string{
 
 // only lists the libraries that few packages may import, and why.
 var only = []struct{ library, owner, why string }{
-	{"database/sql", "state, internal/counts, internal/sandbox, internal/sandbox/records, internal/sandbox/shelves, internal/sandbox/store, internal/sandbox/aiservice, state/actionlog, state/ownership, state/enrichment", "SQL stays in the state database and in the sandbox's own storage"},
+	{"database/sql", "state, internal/counts, internal/sandbox, internal/sandbox/records, internal/sandbox/shelves, internal/sandbox/store, internal/sandbox/aiservice, state/actionlog, state/erasure, state/ownership, state/enrichment", "SQL stays in the state database and in the sandbox's own storage"},
 	{"net/http", "internal/ai, internal/ai/aiprobe, internal/assets, internal/assets/assettest, internal/test/bench, internal/test/faults, internal/notify, internal/outbound, internal/outbound/hostiletest, internal/probe, internal/sandbox, internal/sandbox/aiservice, internal/sandbox/fault, internal/sandbox/library, internal/sandbox/naming, internal/sandbox/profile, internal/sandbox/records, internal/sandbox/standin, internal/sandbox/tokens, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, sources/remote, internal/token, internal/cli/assetcmd, internal/cli/command, internal/cli/setupcmd, sources/ckfinder, sources/ckfinder/ckfindertest, internal/wordpress, sources/wordpress, sources/wordpress/wordpresstest, sources/rclone, sources/s3, sources/s3/s3test, sources/table, internal/redirect, internal/rclone, internal/rclone/rclonetest, internal/demo, internal/doctor", "the engine knows no HTTP"},
 	{"github.com/golang-jwt/jwt/v5", "internal/token", "the sandbox verifies with code of its own"},
 	{"github.com/schollz/progressbar/v3", "internal/ui", "one owner of the terminal"},
