@@ -76,7 +76,7 @@ func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	case err != nil:
 		return nil, err
 	case answer.StatusCode < 300 && r.Method == http.MethodGet && strings.HasSuffix(r.URL.RawQuery, contentQuery): // content, of any length
-	case answer.StatusCode < 300 && (r.URL.Query().Has("list-type") || r.URL.Query().Has("versions")):
+	case answer.StatusCode < 300 && r.URL.Query().Has("list-type"):
 		answer.Body = bounded(answer.Body, largestPage+1) // readPage refuses longer pages
 	case answer.StatusCode < 300 && r.URL.Query().Has("versions"):
 		answer.Body = &versionsBody{ReadCloser: bounded(answer.Body, largestPage)}
