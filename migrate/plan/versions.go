@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"slices"
 
 	"assetferry/migrate"
 	"assetferry/sources"
@@ -56,35 +57,76 @@ func (v *olderVersions) find(ctx context.Context, source sources.Historian, i st
 	if err != nil {
 		return err
 	}
-	traits := v.Source.Traits()
 	h := state.History{Key: i.Key}
-	next, wanted := i.Object, true
+	var newer []sources.Object // than the known version, the newest first
+	isNewer, isEnough := true, false
 	for o, err := range source.Versions(ctx, i.Object) {
 		if err != nil {
 			return err
 		}
 		h.Older++
 		h.OlderBytes += o.Size
-		if known != nil && isKnown(o, *known, traits) {
-			wanted = false // the asset has it
+		if known != nil && isKnown(o, *known, v.Source.Traits()) {
+			isNewer = false // the asset has it
 		}
-		same := traits.ContentTags && o.VersionTag != "" && o.VersionTag == next.VersionTag && o.Size == next.Size
-		next = o
-		if wanted && !same && o.Obstacle == "" && len(h.Bring) < v.Rules.Versions-1 && !movesAsset(i) {
-			h.Bring = append(h.Bring, o)
+		if isNewer && !isEnough && !movesAsset(i) {
+			newer = append(newer, o)
+			isEnough = known == nil && v.isEnough(i.Object, newer)
 		}
 	}
 	if h.Older == 0 {
 		return nil
 	}
-	for n, m := 0, len(h.Bring)-1; n < m; n, m = n+1, m-1 { // the oldest first
-		h.Bring[n], h.Bring[m] = h.Bring[m], h.Bring[n]
+	if known != nil && isNewer {
+		newer = newer[:v.knownByContent(newer, *known)]
 	}
+	h.Bring = v.bring(i.Object, newer)
+	slices.Reverse(h.Bring) // the oldest first
 	v.batch = append(v.batch, h)
 	if len(v.batch) < migrate.PageSize {
 		return nil
 	}
 	return v.flush(ctx)
+}
+
+// isEnough reports whether the rules allow no more versions. To be quick, it looks only at numbers of
+// versions that are powers of two.
+func (v *olderVersions) isEnough(object sources.Object, newer []sources.Object) bool {
+	n := len(newer)
+	return n&(n-1) == 0 && len(v.bring(object, newer)) == v.Rules.Versions-1
+}
+
+// bring chooses which of some older versions of an object are brought, the newest first: at most as many
+// as the rules say, and none that has the content of the next one.
+func (v *olderVersions) bring(object sources.Object, older []sources.Object) (all []sources.Object) {
+	next := object
+	for _, o := range older {
+		if len(all) == v.Rules.Versions-1 {
+			break
+		}
+		if o.Obstacle == "" && !(o.Size == next.Size && v.sameContent(o, next)) {
+			all = append(all, o)
+		}
+		next = o
+	}
+	return all
+}
+
+// knownByContent returns the position of the version that an asset has, among versions of which none has
+// its time: some services change the time of a version that is replaced. It returns their number if
+// there is none.
+func (v *olderVersions) knownByContent(newer []sources.Object, known sources.Object) int {
+	for at, o := range slices.Backward(newer) {
+		if o.Size == known.Size && v.sameContent(o, known) {
+			return at
+		}
+	}
+	return len(newer)
+}
+
+// sameContent reports whether version tags say that two versions have the same content.
+func (v *olderVersions) sameContent(a, b sources.Object) bool {
+	return v.Source.Traits().ContentTags && a.VersionTag != "" && a.VersionTag == b.VersionTag
 }
 
 func (v *olderVersions) flush(ctx context.Context) error {
