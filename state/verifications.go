@@ -24,6 +24,7 @@ type Verification struct {
 	Receipts    int64     // compared with the listing
 	Contents    int64     // downloaded and compared byte for byte, by checksum
 	Differences int64
+	Revisions   int64 // recorded revisions that were compared; not stored
 	// Sampled are the assets whose content a sample found intact; only written.
 	Sampled []string
 	// Covered are the keys of the wave, ascending; only written, and only with a wave.

@@ -209,3 +209,20 @@ func (s *Store) Revisions(ctx context.Context, pair int64, r Receipt) ([]Revisio
 		return v, err
 	}, `SELECT num, size, time, version_tag, checksum, run FROM revisions WHERE pair = ? AND asset = ? ORDER BY num`, pair, r.Asset)
 }
+
+// RevisedAssets returns the receipts of up to n assets with recorded revisions, those after an asset, by
+// the IDs of the assets.
+func (s *Store) RevisedAssets(ctx context.Context, pair int64, after string, n int) ([]Receipt, error) {
+	ids, err := query(ctx, s.r, "list assets with revisions", func(rows *sql.Rows) (id string, err error) { return id, rows.Scan(&id) },
+		`SELECT DISTINCT v.asset FROM revisions v JOIN receipts r ON r.pair = v.pair AND r.asset = v.asset
+		WHERE v.pair = ? AND v.asset > ? ORDER BY v.asset LIMIT ?`, pair, after, n)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	receipts, err := s.ReceiptsOf(ctx, pair, ids)
+	all := make([]Receipt, 0, len(ids))
+	for _, id := range ids {
+		all = append(all, receipts[id])
+	}
+	return all, err
+}

@@ -294,6 +294,7 @@ type Checks struct {
 	VerifiedByChecksum int64 `json:"verified_by_checksum"` // assets that were also compared by checksum
 	Differences        int64 `json:"differences"`
 	ExtraAssets        int64 `json:"extra_assets,omitempty"` // additional assets of objects that have more than one
+	CheckedRevisions   int64 `json:"checked_revisions,omitempty"`
 }
 
 // URLs are the counts of a redirect map.

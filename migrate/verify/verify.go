@@ -42,6 +42,7 @@ type Verifier struct {
 	Concurrency int
 	Unlisted    time.Duration // see DefaultUnlisted
 	Wave        *migrate.Wave // compares only its assets; nil: all
+	Revisions   bool          // the revisions of assets are compared, too
 
 	pair      state.Pair
 	expected  *expectations
@@ -204,6 +205,7 @@ func (c *comparison) found(d migrate.Difference) {
 func (v *Verifier) compare(ctx context.Context, result *state.Verification) ([]state.Difference, error) {
 	total := int64(len(v.expected.sums))
 	v.Watch.Phase(migrate.PhaseVerify, total, -1)
+	background := ctx // that of a group ends with it
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(v.Concurrency)
 	c := &comparison{Verifier: v, wanted: v.choose(total), group: g, result: result}
@@ -211,7 +213,7 @@ func (v *Verifier) compare(ctx context.Context, result *state.Verification) ([]s
 	if v.isAsExpected() {
 		result.Receipts = total
 		v.Watch.Progress(total, 0)
-		return nil, nil
+		return c.differences, c.verifyRevisions(ctx)
 	}
 	for page, err := range migrate.Pages(v.sightings(ctx), migrate.PageSize) {
 		if err == nil {
@@ -223,9 +225,9 @@ func (v *Verifier) compare(ctx context.Context, result *state.Verification) ([]s
 	}
 	err := g.Wait()
 	if err == nil {
-		err = v.refused.err()
+		err = c.verifyRevisions(background)
 	}
-	return c.differences, err
+	return c.differences, cmp.Or(err, v.refused.err())
 }
 
 // isAsExpected reports whether the listings have shown that nothing differs, and no content has to

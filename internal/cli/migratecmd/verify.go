@@ -22,7 +22,7 @@ import (
 
 // NewVerifyCommand makes assetferry verify.
 func NewVerifyCommand(f *command.Factory) *cobra.Command {
-	var content bool
+	var content, revisions bool
 	var sample int
 	c := &cobra.Command{
 		Use:   "verify",
@@ -30,6 +30,11 @@ func NewVerifyCommand(f *command.Factory) *cobra.Command {
 		Long: `Verify checks that every uploaded asset is at the destination, with its name and
 size. --content also downloads each asset and compares its checksum. --sample N
 does the same for N random assets.
+
+--revisions also compares the revisions of assets with those that runs with
+--versions uploaded: their number, order and sizes, and with --content their
+checksums. Each asset with revisions costs a request. A missing revision is a
+difference. Further revisions are a note.
 
 A second asset with the name and size of an uploaded one, in the same folder, is
 also a difference. It means that another state database was used for this
@@ -43,7 +48,8 @@ folders that contain them. See assetferry help cutover.
 `,
 		Example: `  assetferry verify
   assetferry verify --sample 100
-  assetferry verify --content`,
+  assetferry verify --content
+  assetferry verify --revisions`,
 		Args: cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
 			level := verify.LevelListing
@@ -58,23 +64,25 @@ folders that contain them. See assetferry help cutover.
 			case sample > 0:
 				level = verify.LevelSample
 			}
-			return runVerify(ctx, f, level, sample)
+			return runVerify(ctx, f, level, sample, revisions)
 		}),
 	}
 	c.Flags().BoolVar(&content, "content", false, "compare the checksum of every asset")
+	c.Flags().BoolVar(&revisions, "revisions", false, "compare the revisions of assets that have older versions")
 	c.Flags().IntVar(&sample, "sample", 0, "compare the checksums of this `number` of random assets")
 	cmdline.Setting(c.Flags(), "wave", "compare only the assets of the wave with this `name`")
 	c.Flags().StringP("concurrency", "j", "", fmt.Sprintf("maximum `number` of downloads at the same time (default %d)", migrate.DefaultConcurrency))
 	return c
 }
 
-func runVerify(ctx context.Context, f *command.Factory, level string, sample int) error {
+func runVerify(ctx context.Context, f *command.Factory, level string, sample int, revisions bool) error {
 	f.Summary = &event.Summary{Command: "verify", Wave: f.Settings.Wave}
 	dest, store, pairs, err := f.OpenRecorded(ctx)
 	if err != nil {
 		return err
 	}
 	v := verify.New(migrate.Deps{Dest: dest.Client, State: store, Log: f.Out.Log(), Now: dest.Now}, level, sample)
+	v.Revisions = revisions
 	v.Concurrency, v.Unlisted = f.Settings.Concurrency, verify.DefaultUnlisted+2*dest.Profile.ListingDelay
 	if v.Wave, err = f.Wave(); err != nil {
 		return err
@@ -208,8 +216,11 @@ func verifyPair(ctx context.Context, f *command.Factory, v *verify.Verifier, p s
 		return verdict{}, err
 	}
 	f.Out.Printf("%s", verified(result, took))
+	if v.Revisions {
+		f.Out.Printf("%s of assets compared.", ui.Counted(result.Revisions, "earlier revision"))
+	}
 	w.ShowFound()
-	f.Summary.Checks = &event.Checks{Checked: result.Receipts, VerifiedByChecksum: result.Contents, Differences: result.Differences, ExtraAssets: w.Further}
+	f.Summary.Checks = &event.Checks{Checked: result.Receipts, VerifiedByChecksum: result.Contents, Differences: result.Differences, ExtraAssets: w.Further, CheckedRevisions: result.Revisions}
 	if result.Differences == 0 {
 		return verdict{}, nil
 	}

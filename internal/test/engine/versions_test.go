@@ -2,9 +2,11 @@ package engine
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,6 +20,7 @@ import (
 	"assetferry/internal/test/seedtest"
 	"assetferry/migrate"
 	"assetferry/migrate/apply"
+	"assetferry/migrate/verify"
 	"assetferry/sources"
 	"assetferry/sources/memory"
 	"assetferry/state"
@@ -135,6 +138,67 @@ func TestSyncBringsNewVersions(t *testing.T) {
 	w.verifies()
 }
 
+// TestVersionWithAnotherTime verifies that a sync recognises the version of an asset at a source that
+// changes the time of a version when it is replaced, also if a newer version has the same content.
+func TestVersionWithAnotherTime(t *testing.T) {
+	w := newVersionedWorld(t, "a.jpg", "0", "a.jpg", "1", "b.jpg", "1")
+	d := w.deps()
+	d.Source = &latecomers{w.source}
+	rules := versionRules(9)
+	must(t, ignore(w.tryWith(t.Context(), d, rules)))
+	w.put("a.jpg", "22", "a.jpg", "333", "b.jpg", "22", "b.jpg", "1", "b.jpg", "333")
+	rules.Sync = migrate.DefaultSyncRules()
+	must(t, ignore(w.tryWith(t.Context(), d, rules)))
+	w.wantHistory("a.jpg", "0", "1", "22", "333")
+	w.wantHistory("b.jpg", "1", "22", "1", "333")
+}
+
+// A latecomers is a source whose older versions have the time of their replacement. Its version tags
+// depend on the content alone.
+type latecomers struct{ *memory.Source }
+
+func (s *latecomers) Traits() sources.Traits {
+	t := s.Source.Traits()
+	t.ContentTags = true
+	return t
+}
+
+// tagged returns an object with a tag of its content, and the tag of the wrapped source.
+func (s *latecomers) tagged(o sources.Object) sources.Object {
+	r, err := s.Source.Open(context.Background(), o, 0)
+	if err != nil {
+		return o
+	}
+	content, _ := io.ReadAll(r)
+	o.ContentType = o.VersionTag
+	o.VersionTag = checksum(string(content))
+	return o
+}
+
+func (s *latecomers) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
+	return func(yield func(sources.Object, error) bool) {
+		s.Source.Objects(ctx, after)(func(o sources.Object, err error) bool { return yield(s.tagged(o), err) })
+	}
+}
+
+func (s *latecomers) Versions(ctx context.Context, o sources.Object) iter.Seq2[sources.Object, error] {
+	return func(yield func(sources.Object, error) bool) {
+		last := o.Time
+		s.Source.Versions(ctx, o)(func(v sources.Object, err error) bool {
+			v = s.tagged(v)
+			v.Time, last = last, v.Time
+			return yield(v, err)
+		})
+	}
+}
+
+func (s *latecomers) Open(ctx context.Context, o sources.Object, offset int64) (io.ReadCloser, error) {
+	if o.VersionTag = o.ContentType; o.Version != "" {
+		o.VersionTag = o.Version
+	}
+	return s.Source.Open(ctx, o, offset)
+}
+
 // TestVersionsWithoutContent verifies that versions that cannot be read any more are omitted.
 func TestVersionsWithoutContent(t *testing.T) {
 	w := newVersionedWorld(t, "a.jpg", "1", "a.jpg", "22", "a.jpg", "333", "b.jpg", "1", "b.jpg", "22")
@@ -219,6 +283,60 @@ func TestVersionsRefusedByService(t *testing.T) {
 		w.verifies()
 		w.close()
 	}
+}
+
+// TestVerifyVersions verifies which revisions are differences, and that the current content of an asset
+// after an undo is none.
+func TestVerifyVersions(t *testing.T) {
+	t.Parallel()
+	w := newVersionedWorld(t, "a.jpg", "1", "a.jpg", "22", "a.jpg", "333", "b.jpg", "b", "b.jpg", "B", "c.jpg", "c")
+	w.migrate(versionRules(3))
+	check := func(level string, wantRevisions int64, want ...string) {
+		t.Helper()
+		w.watch.differences = nil
+		v := verify.New(w.deps(), level, 0)
+		v.Revisions = true
+		result, err := v.Verify(t.Context(), w.pair)
+		must(t, err)
+		var got []string
+		for _, d := range w.watch.differences {
+			note := ""
+			if d.Note {
+				note = "note: "
+			}
+			if d.Field != "processing" {
+				got = append(got, fmt.Sprint(d.Key, " ", d.Field, ": ", note, d.What))
+			}
+		}
+		slices.Sort(got)
+		if diff := gocmp.Diff(want, got); diff != "" || result.Revisions != wantRevisions {
+			t.Errorf("%s: %d revisions, differences (-want +got):\n%s", level, result.Revisions, diff)
+		}
+	}
+	check(verify.LevelListing, 3)
+	check(verify.LevelChecksum, 3)
+
+	w.put("c.jpg", "without versions")
+	rules := migrate.DefaultRules()
+	rules.Sync = migrate.DefaultSyncRules()
+	synced := w.migrate(rules)
+	must(t, w.store.Write(t.Context(), "forge revisions", func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE revisions SET num = num + 10 WHERE asset = ?1; UPDATE revisions SET num = 1 WHERE asset = ?1 AND num = 12;
+			UPDATE revisions SET checksum = zeroblob(32) WHERE asset = ?2`, w.receipt("a.jpg").Asset, w.receipt("b.jpg").Asset)
+		return err
+	}))
+	reordered := "a.jpg revisions: lacks revision 11 of 2, the version changed 2026-01-01 00:00:01 (1 bytes), or has it in another order"
+	check(verify.LevelListing, 3, reordered)
+	check(verify.LevelChecksum, 3, reordered, "b.jpg revisions: lacks revision 1 of 1, the version changed 2026-01-01 00:00:04 (1 bytes), or has it in another order")
+
+	w.put("b.jpg", "more", "b.jpg", "and more")
+	sync3 := versionRules(3)
+	sync3.Sync = migrate.DefaultSyncRules()
+	again := w.migrate(sync3)
+	check(verify.LevelListing, 5, reordered)
+	must(t, ignore(w.undoRun(t.Context(), w.deps(), again.Run.ID, true)))
+	check(verify.LevelListing, 3, reordered, "b.jpg revisions: note: has 3 revisions besides the current one, 2 more than runs with --versions uploaded")
+	must(t, ignore(w.undoRun(t.Context(), w.deps(), synced.Run.ID, true)))
 }
 
 // TestUnreadableVersion verifies that an older version which may not be read is not omitted.
