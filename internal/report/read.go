@@ -25,7 +25,7 @@ const (
 func Read(ctx context.Context, store *state.Store, run state.Run) (Report, error) {
 	r := begin(store, run)
 	l := r.lists
-	err := r.read(ctx, l.work, l.names, l.results, l.count, l.sync, l.verification, l.undo, l.behind, l.renamed, l.rest)
+	err := r.read(ctx, l.work, l.names, l.results, l.count, l.sync, l.verification, l.undo, l.behind, l.renamed, l.versions, l.rest)
 	if err != nil {
 		return Report{}, err
 	}

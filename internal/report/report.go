@@ -42,7 +42,9 @@ type Report struct {
 	Privacy  Privacy  `json:"privacy"`
 	Metadata Metadata `json:"metadata"`
 	Found    Found    `json:"findings"`
-	URLs     URLs     `json:"urls"`
+	// Versions is nil unless the run brings older versions.
+	Versions *Versions `json:"older_versions,omitempty"`
+	URLs     URLs      `json:"urls"`
 
 	// Types and Sizes count the objects in Charted by extension and by size.
 	Types []Slice `json:"types"`

@@ -20,7 +20,7 @@ const textWidth = 80
 func (r Report) WriteText(w io.Writer, zone *time.Location) error {
 	t := &text{zone: zone}
 	for _, write := range []func(Report){
-		t.verdict, t.results, t.problems, t.warnings, t.skipped, t.sync, t.verification, t.alterations, t.undo, t.renamed, t.privacy, t.metadata, t.urls, t.charts, t.about, t.next,
+		t.verdict, t.results, t.problems, t.warnings, t.skipped, t.sync, t.versions, t.verification, t.alterations, t.undo, t.renamed, t.privacy, t.metadata, t.urls, t.charts, t.about, t.next,
 	} {
 		write(r)
 	}
@@ -156,6 +156,14 @@ func (t *text) skipped(r Report) {
 			t.more(s.Objects, len(s.Examples), skipped)
 		}
 	}
+}
+
+func (t *text) versions(r Report) {
+	if r.Versions == nil {
+		return
+	}
+	t.heading("Older versions")
+	t.say(2, "%s", r.Versions.Text())
 }
 
 // shownSkips returns the skipped objects. Those that were deleted at the source have no examples if
