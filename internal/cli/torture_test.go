@@ -53,7 +53,7 @@ func TestTorture(t *testing.T) {
 	t.Run("worlds", func(t *testing.T) {
 		for n, deaths := range sentences(random, *tortureFlag) {
 			r.want += len(deaths)
-			o := &ordeal{torture: r, reading: sandboxtest.Reading(n), random: rand.New(rand.NewPCG(seed, uint64(n)+1))}
+			o := &ordeal{torture: r, reading: sandboxtest.Reading(n), random: rand.New(rand.NewPCG(seed, uint64(n)+1)), versioned: n%4 > 1}
 			t.Run(strconv.Itoa(n), func(t *testing.T) {
 				t.Parallel()
 				o.suffer(t, deaths)
@@ -148,6 +148,7 @@ type ordeal struct {
 	s          *service
 	provenance string
 	duplicates string
+	versioned  bool
 	bucket     *bucket             // the source, if it keeps older versions; nil for a folder
 	versions   map[string][]string // older contents of its objects, the oldest first
 	endings    []string            // how each process ended
@@ -162,7 +163,7 @@ func (o *ordeal) suffer(t *testing.T, deaths []death) {
 		o.provenance = "never"
 	}
 	o.duplicates = []string{"keep", "one-asset"}[o.random.IntN(2)]
-	if slices.ContainsFunc(deaths, func(d death) bool { return d.point == faultpoint.VersionRecorded }) {
+	if o.versioned || slices.ContainsFunc(deaths, func(d death) bool { return d.point == faultpoint.VersionRecorded }) {
 		o.keepVersions(t)
 	}
 	o.grow(t)
@@ -401,7 +402,7 @@ func (o *ordeal) die(t *testing.T, d death) {
 		case code == -1 && (d.point == "" || strings.Contains(p.stderr.String(), fmt.Sprintln(faultpoint.KilledMessage, d.point))):
 			o.note("killed %v", d)
 			o.mu.Lock()
-			o.killed[d.String()]++
+			o.killed[d.String()+o.with()]++
 			o.mu.Unlock()
 			o.s.rest(t)
 			return
@@ -415,6 +416,14 @@ func (o *ordeal) die(t *testing.T, d death) {
 		}
 	}
 	t.Errorf("no process was killed %v, after %s", d, strings.Join(o.endings, "\n"))
+}
+
+// with names what distinguishes the source.
+func (o *ordeal) with() string {
+	if o.bucket == nil {
+		return ""
+	}
+	return ", with versions"
 }
 
 func (o *ordeal) note(format string, args ...any) {

@@ -14,6 +14,7 @@ import (
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/faultpoint"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/test/longtest"
 	"assetferry/internal/test/seedtest"
 )
@@ -65,10 +66,29 @@ func (s *service) history(a stored) (contents []string, err error) {
 	return contents, nil
 }
 
-// versionPoints are the fault points of a run that brings versions, and the most hits of each.
+// versionPoints are the fault points of a run that brings versions, and the most hits of each. Only an
+// interrupted run reaches faultpoint.Released: see TestTorture.
 var versionPoints = map[faultpoint.Point]int{
-	faultpoint.Planned: 1, faultpoint.Taken: 1, faultpoint.FolderIntended: 1, faultpoint.FolderMade: 1, faultpoint.FolderSaved: 1, faultpoint.Opened: 8,
-	faultpoint.Sent: 8, faultpoint.Described: 3, faultpoint.Recorded: 3, faultpoint.VersionRecorded: 2, faultpoint.Finished: 1, faultpoint.BackedUp: 1,
+	faultpoint.Staged: 1, faultpoint.Decided: 1, faultpoint.Planned: 1, faultpoint.CategoryMade: 1, faultpoint.Taken: 1,
+	faultpoint.FolderIntended: 1, faultpoint.FolderMade: 1, faultpoint.FolderSaved: 1, faultpoint.Opened: 8, faultpoint.Sent: 8,
+	faultpoint.Described: 3, faultpoint.Recorded: 3, faultpoint.VersionRecorded: 2, faultpoint.Waited: 1, faultpoint.Looked: 1, faultpoint.Resent: 1,
+	faultpoint.Finished: 1, faultpoint.BackedUp: 1,
+}
+
+// faultsOfPoints are the faults without which a run does not reach a point.
+var faultsOfPoints = map[faultpoint.Point]string{
+	faultpoint.Waited: "POST /assets/{id} status=425 once=2",
+	faultpoint.Looked: "POST /assets/{id} drop=after once=2",
+	faultpoint.Resent: "POST /assets/{id} drop=before once=2",
+}
+
+// TestVersionPoints verifies that no point is forgotten.
+func TestVersionPoints(t *testing.T) {
+	for _, p := range faultpoint.All() {
+		if versionPoints[p] == 0 && p != faultpoint.Released {
+			t.Errorf("%s is not tested with versions", p)
+		}
+	}
 }
 
 // TestKillWithVersions kills a run that brings older versions at each fault point, in the long form at
@@ -101,20 +121,27 @@ func TestKillWithVersions(t *testing.T) {
 }
 
 func killWithVersions(t *testing.T, binary, command string, point faultpoint.Point, n int) {
-	dir, s, b := t.TempDir(), startService(t, sandbox.Options{}), startBucket(t, "photos")
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
+	var options sandbox.Options
+	if rule := faultsOfPoints[point]; rule != "" {
+		f, err := fault.Parse(rule)
+		must(err)
+		options.Faults = append(options.Faults, f)
+	}
+	dir, s, b := t.TempDir(), startService(t, options), startBucket(t, "photos")
 	must(b.keepVersions())
-	for _, v := range []string{"a.jpg 1", "a.jpg 22", "a.jpg 333", "a.jpg 4444", "dir/b.txt old", "dir/b.txt new!", "c.txt c", "d.jpg x", "d.jpg y", "d.jpg z"} {
+	for _, v := range []string{"a.jpg 1", "a.jpg 22", "a.jpg 333", "a.jpg 4444", "dir/b.txt old", "dir/b.txt new!", "c.txt c", "d.jpg x", "d.jpg y", "d.jpg z", "e.odd 1", "e.odd 2"} {
 		key, content, _ := strings.Cut(v, " ")
 		must(b.put(key, content))
 	}
 	variables := append(append(s.variables(), b.variables()...), "AWS_ACCESS_KEY_ID=anybody", "AWS_SECRET_ACCESS_KEY=anything")
-	arguments := []string{command, "s3://photos", "--versions", "3", "--provenance", "always", "--json", "-j", "2"}
+	arguments := []string{command, "s3://photos", "--versions", "3", "--provenance", "always", "--json", "-j", "2", "--unsupported", "create", "--fallback-category", "Others",
+		"--confirm-timeout", "100ms"}
 	p := assetferry(t, dir, variables, arguments...)
 	p.Path = binary
 	p.Env = append(p.Env, fmt.Sprintf("%s=%s:%d", faultpoint.Variable, point, n))
@@ -125,13 +152,13 @@ func killWithVersions(t *testing.T, binary, command string, point faultpoint.Poi
 	assetferry(t, dir, variables, arguments...).must(t, exit.CodeDone)
 	got, err := s.revisions()
 	must(err)
-	want := []string{"Documents/c.txt: c", "Documents/dir/b.txt: old new!", "Images/a.jpg: 22 333 4444", "Images/d.jpg: x y z"}
+	want := []string{"Documents/c.txt: c", "Documents/dir/b.txt: old new!", "Images/a.jpg: 22 333 4444", "Images/d.jpg: x y z", "Others/e.odd: 1 2"}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("revisions (-want +got):\n%s", diff)
 	}
 	assetferry(t, dir, variables, "state", "check").must(t, exit.CodeDone)
-	assetferry(t, dir, variables, "verify", "--content").must(t, exit.CodeDone)
-	if last := lastEvent(t, assetferry(t, dir, variables, arguments...).must(t, exit.CodeDone)); last.Actions["unchanged"] != 4 || len(last.Actions) != 1 {
+	assetferry(t, dir, variables, "verify", "--content", "--revisions").must(t, exit.CodeDone)
+	if last := lastEvent(t, assetferry(t, dir, variables, arguments...).must(t, exit.CodeDone)); last.Actions["unchanged"] != 5 || len(last.Actions) != 1 {
 		t.Errorf("the next run did %v", last.Actions)
 	}
 }
