@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/versity/versitygw/backend/meta"
 	"github.com/versity/versitygw/backend/posix"
 	"github.com/versity/versitygw/embedgw"
@@ -154,6 +155,18 @@ func newBucket(tb testing.TB) *bucket {
 
 func (b *bucket) put(ctx context.Context, key string, content []byte) error {
 	_, err := b.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &b.name, Key: &key, Body: bytes.NewReader(content)})
+	return err
+}
+
+// keepVersions sets whether the bucket keeps versions from now on.
+func (b *bucket) keepVersions(ctx context.Context, status types.BucketVersioningStatus) error {
+	_, err := b.client.PutBucketVersioning(ctx, &s3.PutBucketVersioningInput{Bucket: &b.name, VersioningConfiguration: &types.VersioningConfiguration{Status: status}})
+	return err
+}
+
+// dropVersion deletes one version of an object.
+func (b *bucket) dropVersion(ctx context.Context, key, version string) error {
+	_, err := b.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &b.name, Key: &key, VersionId: &version})
 	return err
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
 	"assetferry/sources"
 	"assetferry/sources/s3"
 	"assetferry/sources/sourcetest"
@@ -36,6 +38,9 @@ func TestSource(t *testing.T) {
 			Put:    func(f sourcetest.File) error { return b.put(tb.Context(), string(f.Key), f.Content) },
 			Remove: func(k sources.Key) error { return b.remove(tb.Context(), string(k)) },
 			Vanish: b.vanish,
+
+			KeepVersions: func() error { return b.keepVersions(tb.Context(), types.BucketVersioningStatusEnabled) },
+			DropVersion:  func(o sources.Object) error { return b.dropVersion(tb.Context(), string(o.Key), o.Version) },
 			StopBackground: func() {
 				src.CloseIdleConnections()
 				http.DefaultClient.CloseIdleConnections()

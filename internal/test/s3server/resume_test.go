@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"assetferry/sources"
@@ -74,10 +73,7 @@ func TestResume(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBucket(t)
 			if test.versions {
-				_, err := b.client.PutBucketVersioning(t.Context(), &s3.PutBucketVersioningInput{
-					Bucket: &b.name, VersioningConfiguration: &types.VersioningConfiguration{Status: types.BucketVersioningStatusEnabled},
-				})
-				must(t, err)
+				must(t, b.keepVersions(t.Context(), types.BucketVersioningStatusEnabled))
 			}
 			must(t, b.put(t.Context(), "a", old))
 			src := b.source(t, func(o *ferry.Options) { o.Endpoint = cutting(t, 1<<20+1) })
