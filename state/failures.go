@@ -22,6 +22,12 @@ type Failure struct {
 // ClassRefused is the class of a failure whose cause is that a scan refused the content.
 const ClassRefused = "refused"
 
+// CountRefused counts the items of a run whose content a scan refused in this run.
+func (s *Store) CountRefused(ctx context.Context, run int64) (n int64, err error) {
+	err = s.r.row(ctx, "count refused items", `SELECT count(*) FROM items WHERE run = ? AND state = 'failed' AND class = ?`, run, ClassRefused).Scan(&n)
+	return n, err
+}
+
 // countFailure counts the failure of an object in a run, once for each run.
 func countFailure(ctx context.Context, tx *sql.Tx, run int64, o Outcome) error {
 	return countFailures(ctx, tx, `last_run = excluded.last_run`, `i.run = ? AND i.key = ?`, o.Unclear, o.Class == ClassRefused, o.Error, run, o.Key)

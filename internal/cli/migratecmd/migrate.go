@@ -316,7 +316,11 @@ func conclude(ctx context.Context, f *command.Factory, s *endpoints, id string, 
 	if failure == nil || failure == exit.ErrWindow { // else the run is resumed soon
 		f.BackUp(ctx, s.store)
 	}
-	next := outcome.NextAfter(f, run, tallies)
+	refused, err := outcome.CountRefused(ctx, s.store, run, tallies)
+	if err != nil {
+		return errors.Join(failure, err)
+	}
+	next := outcome.NextAfter(f, run, tallies, refused)
 	switch {
 	case failure != nil && run.Open():
 		command, err := outcome.ToGoOn(ctx, f, s.store, run)

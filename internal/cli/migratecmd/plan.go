@@ -70,6 +70,7 @@ would.
 	addSelectionFlags(flags)
 	addCreateFlags(flags, &o.retryExhausted)
 	addDescribingFlags(flags)
+	command.AddScanFlags(flags)
 	command.AddLimitFlags(flags)
 	flags.BoolVar(&o.sync.on, "sync", false, "plan a sync instead of a migration")
 	addSyncFlags(flags, &o.sync)
@@ -106,6 +107,9 @@ func runPlan(ctx context.Context, f *command.Factory, cmd *cobra.Command, source
 		return err
 	}
 	introduce(f, s)
+	if err := checkScanner(ctx, f, s); err != nil {
+		return err
+	}
 	if err := noteUnfinished(ctx, f, s); err != nil {
 		return err
 	}

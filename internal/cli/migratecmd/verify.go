@@ -176,7 +176,8 @@ func notArrived(ctx context.Context, f *command.Factory, store *state.Store, p s
 		return verdict{exit.CodeItems, outcome.NextStep{Why: "Resume the run:", Command: outcome.FinishIt(f, run)}}, nil
 	case outcome.ExitOf(tallies) != exit.CodeDone:
 		f.Out.Printf("Run %s is incomplete: %s.", run.ID, outcome.Describe(tallies))
-		return verdict{exit.CodeItems, outcome.AfterRun(f, run, tallies)}, nil
+		refused, err := outcome.CountRefused(ctx, store, run, tallies)
+		return verdict{exit.CodeItems, outcome.AfterRun(f, run, tallies, refused)}, err
 	case run.State == state.Superseded:
 		return reportMissing(ctx, f, store, run, "was abandoned", "the other objects")
 	}

@@ -63,8 +63,8 @@ func CommandOf(f *command.Factory, run state.Run, change func(command *string, r
 
 // NextAfter returns the step after a run: the command that helps with its problems, or brings
 // the rest of the source, or verifies. It is empty after a run that changed nothing.
-func NextAfter(f *command.Factory, run state.Run, tallies []state.Tally) NextStep {
-	if step := AfterRun(f, run, tallies); step.Command != "" {
+func NextAfter(f *command.Factory, run state.Run, tallies []state.Tally, refused int64) NextStep {
+	if step := AfterRun(f, run, tallies, refused); step.Command != "" {
 		return step
 	}
 	rest := tallied(tallies, migrate.ReasonLimit)
@@ -90,9 +90,18 @@ func uploadOthers(n int64) string {
 	return "Upload the other " + ui.Counted(n, "object") + ":"
 }
 
+// CountRefused counts the objects whose content a scan refused in a run; not those of earlier runs.
+func CountRefused(ctx context.Context, store *state.Store, run state.Run, tallies []state.Tally) (int64, error) {
+	if CountState(tallies, state.ItemFailed) == 0 {
+		return 0, nil
+	}
+	return store.CountRefused(ctx, run.Num)
+}
+
 // AfterRun returns the command that helps with the problems of the newest run of a source. It is
-// empty if there are none, or no command helps.
-func AfterRun(f *command.Factory, run state.Run, tallies []state.Tally) NextStep {
+// empty if there are none, or no command helps. refused is the result of CountRefused: another run
+// would not scan these objects again.
+func AfterRun(f *command.Factory, run state.Run, tallies []state.Tally, refused int64) NextStep {
 	rules, err := migrate.ReadRules(run)
 	switch {
 	case err != nil || run.Undoes != 0 || run.Command == "plan":
@@ -109,10 +118,14 @@ func AfterRun(f *command.Factory, run state.Run, tallies []state.Tally) NextStep
 		return NextStep{"Resume the run:", FinishIt(f, run)}
 	case CountState(tallies, state.ItemRetriesExhausted) > tallied(tallies, migrate.ReasonScanRefused):
 		return NextStep{"Retry the objects that failed in many runs:", CommandOf(f, run, nil, "--retry-exhausted")}
-	case CountState(tallies, state.ItemFailed, state.ItemRetryScheduled, state.ItemChanged, state.ItemUnconfirmed) > tallied(tallies, migrate.ReasonChangedSinceApproval):
+	case CountState(tallies, state.ItemFailed, state.ItemRetryScheduled, state.ItemChanged, state.ItemUnconfirmed) > tallied(tallies, migrate.ReasonChangedSinceApproval)+refused:
 		return NextStep{"Retry the objects that were not completed:", FinishIt(f, run)}
 	case CountState(tallies, state.ItemConflict) > 0:
 		return NextStep{"List the conflicts and their options:", f.Again("report", nil, "--run", run.ID)}
+	case refused > 0:
+		return NextStep{"List the refused objects:", f.Again("report", nil, "--run", run.ID, "--only", "failed")}
+	case tallied(tallies, migrate.ReasonScanRefused) > 0:
+		return NextStep{"List the refused objects:", f.Again("report", nil, "--run", run.ID, "--only", "retries_exhausted")}
 	}
 	return NextStep{}
 }
@@ -174,7 +187,7 @@ func ForItem(f *command.Factory, run state.Run, tallies []state.Tally, i state.I
 		_, todo := report.RemedyFor(i)
 		return NextStep{todo, CommandOf(f, run, nil)}
 	}
-	if next := AfterRun(f, run, tallies); next.Command != "" { // the run stopped before it
+	if next := AfterRun(f, run, tallies, 0); next.Command != "" { // the run stopped before it
 		return next
 	}
 	return NextStep{"", CommandOf(f, run, nil)}

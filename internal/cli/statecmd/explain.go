@@ -124,7 +124,7 @@ type advice struct{ *command.Factory }
 
 // AfterRun implements explain.Advice.
 func (a advice) AfterRun(run state.Run, tallies []state.Tally) explain.Next {
-	n := outcome.AfterRun(a.Factory, run, tallies)
+	n := outcome.AfterRun(a.Factory, run, tallies, 0)
 	return explain.Next{Why: n.Why, Command: n.Command}
 }
 

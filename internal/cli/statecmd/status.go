@@ -261,7 +261,8 @@ func accountable(r state.Run) (lines string) {
 // afterNewest returns the next step after the newest run.
 func afterNewest(ctx context.Context, f *command.Factory, store *state.Store, r state.Run, tallies []state.Tally) (outcome.NextStep, error) {
 	if r.Undoes == 0 || !isStopped(r, false) {
-		return outcome.AfterRun(f, r, tallies), nil
+		refused, err := outcome.CountRefused(ctx, store, r, tallies)
+		return outcome.AfterRun(f, r, tallies, refused), err
 	}
 	command, err := outcome.ToGoOn(ctx, f, store, r)
 	return outcome.NextStep{Why: "Stopped. To resume:", Command: command}, err
