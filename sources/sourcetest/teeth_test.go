@@ -229,7 +229,12 @@ func versionBreaches() []breach {
 			keeping(d)
 			d.versions = func(ctx context.Context, o sources.Object) iter.Seq2[sources.Object, error] {
 				return func(yield func(sources.Object, error) bool) {
-					d.Source.Versions(ctx, o)(func(v sources.Object, err error) bool { return yield(v, err) || yield(v, err) })
+					d.Source.Versions(ctx, o)(func(v sources.Object, err error) bool {
+						if yield(v, err) {
+							return true
+						}
+						return yield(v, err)
+					})
 				}
 			}
 		}, []string{"lists as many versions as are asked for"}},

@@ -272,28 +272,37 @@ func onlyReadsVersions(ctx context.Context, s suite) error {
 	if err != nil {
 		return err
 	}
-	var before map[sources.Key]sources.Object
-	var histories map[sources.Key][]sources.Object
-	for n := range 2 {
-		objects, err := byKey(ctx, v.Source)
-		if err != nil {
-			return err
-		}
-		found := map[sources.Key][]sources.Object{}
-		for key, o := range objects {
-			if found[key], err = v.versions(ctx, o); err != nil {
-				return err
-			}
-			for _, version := range found[key] {
-				if _, err := read(ctx, v.Source, version, 0); err != nil {
-					return err
-				}
-			}
-			if n == 1 && (before[key] != o || !slices.Equal(found[key], histories[key])) {
-				return fmt.Errorf("%q is %+v with %+v, and was %+v with %+v", key, o, found[key], before[key], histories[key])
-			}
-		}
-		before, histories = objects, found
+	before, err := v.all(ctx)
+	if err != nil {
+		return err
 	}
-	return nil
+	after, err := v.all(ctx)
+	for key, now := range after {
+		if was := before[key]; err == nil && !slices.Equal(now, was) {
+			err = fmt.Errorf("%q has the versions %+v, and had %+v", key, now, was)
+		}
+	}
+	return err
+}
+
+// all reads all objects and their older versions. For each key, it returns the object and its versions.
+func (v versioned) all(ctx context.Context) (map[sources.Key][]sources.Object, error) {
+	objects, err := byKey(ctx, v.Source)
+	if err != nil {
+		return nil, err
+	}
+	found := map[sources.Key][]sources.Object{}
+	for key, o := range objects {
+		older, err := v.versions(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		found[key] = append([]sources.Object{o}, older...)
+		for _, version := range found[key] {
+			if _, err := read(ctx, v.Source, version, 0); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return found, nil
 }
