@@ -35,8 +35,11 @@ func (s *Store) ItemStatuses(ctx context.Context, run int64) iter.Seq2[ItemStatu
 func (s *Store) Remarkable(ctx context.Context, run int64) iter.Seq2[Item, error] {
 	return paged(s.r, "", func(i Item) sources.Key { return i.Key }, func(after sources.Key) ([]Item, error) {
 		return query(ctx, s.r, "list items", func(rows *sql.Rows) (i Item, err error) {
-			return i, rows.Scan(&i.Key, &i.Size, &i.Obstacle, &i.Action, &i.Reason, &i.State, &i.Class, &i.Error, &i.PreviousKey)
-		}, `SELECT key, size, obstacle, coalesce(action, ''), reason, state, class, error, previous_key FROM items
+			var changed int64
+			err = rows.Scan(&i.Key, &i.Size, &changed, &i.Obstacle, &i.Action, &i.Reason, &i.State, &i.Class, &i.Error, &i.PreviousKey)
+			i.Time = fromNanos(changed)
+			return i, err
+		}, `SELECT key, size, time, obstacle, coalesce(action, ''), reason, state, class, error, previous_key FROM items
 			WHERE run = ? AND key > ? AND (state <> 'done' OR action NOT IN ('create', 'adopt', 'update_metadata') OR error <> '' OR obstacle <> '')
 			ORDER BY key LIMIT ?`, run, after, PageSize)
 	})

@@ -307,12 +307,12 @@ func (s *Store) Standings(ctx context.Context, pair int64) iter.Seq2[Standing, e
 }
 
 // SumVerifiedOf is SumVerified for some objects of a pair.
-func (s *Store) SumVerifiedOf(ctx context.Context, pair int64, has func(sources.Key) bool) (sum VerifiedSum, err error) {
+func (s *Store) SumVerifiedOf(ctx context.Context, pair int64, has func(sources.Object) bool) (sum VerifiedSum, err error) {
 	for is, err := range s.Standings(ctx, pair) {
 		if err != nil {
 			return sum, err
 		}
-		if !has(is.Key) {
+		if !has(is.Object) {
 			continue
 		}
 		sum.Assets++

@@ -58,7 +58,7 @@ func (c *verifiedCase) expect(what string, listed, contents, differ, unverified 
 	if n != sum.Listed || read != sum.Contents {
 		c.Errorf("%s: of single assets, %d are verified by listing and %d by checksum, but they sum up to %d and %d", what, n, read, sum.Listed, sum.Contents)
 	}
-	all, err := c.SumVerifiedOf(c.Context(), c.pair.ID, func(sources.Key) bool { return true })
+	all, err := c.SumVerifiedOf(c.Context(), c.pair.ID, func(sources.Object) bool { return true })
 	must(c, err)
 	if all != sum {
 		c.Errorf("%s: object by object it is %+v, and at once %+v", what, all, sum)
@@ -175,7 +175,7 @@ func TestVerificationOfWave(t *testing.T) {
 	c.everyAction()
 	c.verifyWave("listing", "a/", "a/~")
 	c.expect("a wave after a sync", 3, 0, 1, 1)
-	sum, err := c.SumVerifiedOf(t.Context(), c.pair.ID, func(k sources.Key) bool { return k < "b" })
+	sum, err := c.SumVerifiedOf(t.Context(), c.pair.ID, func(o sources.Object) bool { return o.Key < "b" })
 	must(t, err)
 	if want := (VerifiedSum{Assets: 3, Listed: 3, LastArrival: sum.LastArrival}); sum != want {
 		t.Errorf("the wave has %+v, want %+v", sum, want)

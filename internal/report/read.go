@@ -9,6 +9,7 @@ import (
 	"assetferry/internal/clock"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -25,7 +26,7 @@ const (
 func Read(ctx context.Context, store *state.Store, run state.Run) (Report, error) {
 	r := begin(store, run)
 	l := r.lists
-	err := r.read(ctx, l.work, l.names, l.results, l.count, l.sync, l.verification, l.undo, l.behind, l.renamed, l.versions, l.rest)
+	err := r.read(ctx, l.work, l.names, l.results, l.count, l.sync, l.beginFreeze, l.verification, l.deletedLate, l.undo, l.behind, l.renamed, l.versions, l.rest)
 	if err != nil {
 		return Report{}, err
 	}
@@ -185,7 +186,7 @@ func (l *lists) readUnchanged(ctx context.Context, _ *Report) error {
 func (l *lists) verification(ctx context.Context, r *Report) error {
 	v := &r.Verification
 	*v = Verification{Level: "none", First: []Difference{}}
-	wave, sum, err := l.verifiedInScope(ctx)
+	wave, sum, err := l.verifiedInScope(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -214,18 +215,22 @@ func (l *lists) verification(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// verifiedInScope counts how the assets are verified that the run covers, by the wave as it was then.
-func (l *lists) verifiedInScope(ctx context.Context) (*migrate.Wave, state.VerifiedSum, error) {
-	if l.run.Pair.Wave == "" {
-		sum, err := l.store.SumVerified(ctx, l.run.Pair.ID)
-		return nil, sum, err
+// verifiedInScope counts how the assets are verified that the run covers, by the wave as it was then,
+// and notes those that changed after its freeze.
+func (l *lists) verifiedInScope(ctx context.Context, r *Report) (*migrate.Wave, state.VerifiedSum, error) {
+	wave, err := l.wave()
+	if err != nil || wave == nil {
+		sum, sumErr := l.store.SumVerified(ctx, l.run.Pair.ID)
+		return nil, sum, errors.Join(err, sumErr)
 	}
-	rules, err := migrate.ReadRules(l.run)
-	if err != nil {
-		return nil, state.VerifiedSum{}, err
-	}
-	sum, err := l.store.SumVerifiedOf(ctx, l.run.Pair.ID, rules.Wave.HasKey)
-	return rules.Wave, sum, err
+	sum, err := l.store.SumVerifiedOf(ctx, l.run.Pair.ID, func(o sources.Object) bool {
+		is := wave.HasKey(o.Key)
+		if is && wave.IsFrozen(o) {
+			r.Freeze.Changed.note(o, o.Time)
+		}
+		return is
+	})
+	return wave, sum, err
 }
 
 // behind counts the problems of earlier runs, if this one processed only a part of the source.

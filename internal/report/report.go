@@ -25,6 +25,8 @@ type Report struct {
 	Results     Results `json:"results"`
 	// Sync compares a sync with the previous one; nil for other commands.
 	Sync *Sync `json:"sync,omitempty"`
+	// Freeze lists late changes of a wave; nil if the run has no wave, or the wave no freeze.
+	Freeze *Freeze `json:"freeze,omitempty"`
 
 	Problems   []Problem `json:"problems"`           // objects that need attention, by state and cause, most objects first
 	Skipped    []Skipped `json:"skipped"`            // by reason, most objects first

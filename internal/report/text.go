@@ -20,7 +20,7 @@ const textWidth = 80
 func (r Report) WriteText(w io.Writer, zone *time.Location) error {
 	t := &text{zone: zone}
 	for _, write := range []func(Report){
-		t.verdict, t.results, t.problems, t.warnings, t.skipped, t.sync, t.versions, t.verification, t.alterations, t.undo, t.renamed, t.privacy, t.metadata, t.urls, t.charts, t.about, t.next,
+		t.verdict, t.results, t.problems, t.warnings, t.skipped, t.sync, t.freeze, t.versions, t.verification, t.alterations, t.undo, t.renamed, t.privacy, t.metadata, t.urls, t.charts, t.about, t.next,
 	} {
 		write(r)
 	}

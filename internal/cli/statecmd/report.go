@@ -100,12 +100,15 @@ Fields of the json document. Each amount has the fields objects and bytes:
                             deleted_at_source, changed_at_destination, failing,
                             recovered, stopped (by a safety check),
                             nothing_changed
+  freeze                    only for a wave with a freeze: at, and objects that
+                            changed or were deleted at the source later: changed
+                            and deleted, each with first: key and at
   problems, skipped         by reason, with message and remedy
   unreadable_folders        folders of the source that could not be read
   missing_from_earlier_runs objects that earlier runs failed to process, if this
                             run processed only a part of the source
   verification              last verification; complete: nothing was uploaded
-                            since
+                            since. After a run of a wave, of its assets
   changed_assets, undo      assets that existed before, and how to undo the run
   renamed                   assets from all runs whose names differ from those
                             of their objects: count, and first with key,
