@@ -175,6 +175,7 @@ func (all Waves) Of(o sources.Object) (of Waves) {
 type WaveFindings struct {
 	Unassigned WaveSum // objects in no wave
 	Frozen     WaveSum // objects that changed after the freeze of the wave
+	Elsewhere  WaveSum // keys of Rules.FilesFrom that do not belong to the wave, without bytes
 }
 
 // shownInWaves is how many keys a WaveSum has.

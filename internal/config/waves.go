@@ -117,9 +117,9 @@ func (s *Settings) checkWave() error {
 	}
 	names := s.WaveNames()
 	if len(names) == 0 {
-		return s.wrong("wave", fmt.Sprintf("there is no wave %q: the configuration has no waves", s.Wave), "add waves to the configuration (see assetferry help cutover)")
+		return s.wrong("wave", fmt.Sprintf("there is no wave %q: the configuration has no waves", s.Wave), "add waves to the configuration (see assetferry help cutover). Runs of a former wave stay: assetferry runs lists them, and report, urls and undo take one with --run ID")
 	}
-	return s.wrong("wave", fmt.Sprintf("there is no wave %q%s", s.Wave, strictyaml.Suggestion(s.Wave, names)), "the waves are "+strings.Join(names, ", "))
+	return s.wrong("wave", fmt.Sprintf("there is no wave %q%s", s.Wave, strictyaml.Suggestion(s.Wave, names)), "the waves are "+strings.Join(names, ", ")+". A wave that was renamed or left the configuration keeps its runs under its former name: assetferry runs lists them, and report, urls and undo take one with --run ID")
 }
 
 // WaveNames returns the names of all waves.

@@ -352,24 +352,29 @@ type Lost struct {
 	Known string // the name of its object
 }
 
-// Lost returns the number of rows whose object was not looked up so far, and the first of them.
-func (t *Table) Lost(most int) (total int, first []Lost, err error) {
+// Lost returns the number of rows whose object was not looked up so far, and the first of them. has
+// selects them by the names of their objects; nil: all.
+func (t *Table) Lost(most int, has func(name string) bool) (total int, first []Lost, err error) {
 	var begins []int64
 	for n := range t.x.Len() {
 		if e := t.x.at(n); !e.isAlso() && !t.met.has(n) {
 			total++
 			at, _ := slices.BinarySearch(begins, e.at())
-			if begins = slices.Insert(begins, at, e.at()); len(begins) > most {
+			if begins = slices.Insert(begins, at, e.at()); has == nil && len(begins) > most {
 				begins = begins[:most]
 			}
 		}
 	}
 	for _, at := range begins {
 		r, line, _, err := t.place(at)
-		if err != nil {
+		switch {
+		case err != nil:
 			return 0, nil, err
+		case has != nil && !has(r.known):
+			total--
+		case len(first) < most:
+			first = append(first, Lost{line, r.known})
 		}
-		first = append(first, Lost{line, r.known})
 	}
 	return total, first, nil
 }

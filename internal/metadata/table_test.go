@@ -561,9 +561,13 @@ func TestLostRows(t *testing.T) {
 		}
 	}
 	for most, want := range [][]Lost{nil, {{3, "b.jpg"}}, {{3, "b.jpg"}, {5, "d.jpg"}}, {{3, "b.jpg"}, {5, "d.jpg"}}} {
-		if total, first, err := table.Lost(most); total != 2 || !reflect.DeepEqual(first, want) || err != nil {
+		if total, first, err := table.Lost(most, nil); total != 2 || !reflect.DeepEqual(first, want) || err != nil {
 			t.Errorf("at most %d: %d, %v, %v", most, total, first, err)
 		}
+	}
+	only := func(name string) bool { return name == "d.jpg" }
+	if total, first, err := table.Lost(5, only); total != 1 || !reflect.DeepEqual(first, []Lost{{5, "d.jpg"}}) || err != nil {
+		t.Errorf("of some objects: %d, %v, %v", total, first, err)
 	}
 }
 
@@ -576,7 +580,7 @@ func TestMistakesStopNoOtherRow(t *testing.T) {
 			t.Errorf("%s: %v, %v", key, f, err)
 		}
 	}
-	if lost, _, err := table.Lost(1); lost != 0 || err != nil || table.Rows() != 2 || table.Mistakes().Total != 3 {
+	if lost, _, err := table.Lost(1, nil); lost != 0 || err != nil || table.Rows() != 2 || table.Mistakes().Total != 3 {
 		t.Errorf("%d rows, %d lost (%v), %v", table.Rows(), lost, err, table.Mistakes())
 	}
 }

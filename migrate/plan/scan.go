@@ -45,6 +45,10 @@ func (w *walk) scan(ctx context.Context) (err error) {
 	if w.Rules.FilesFrom != nil {
 		w.unseen = make(map[sources.Key]bool, len(w.Rules.FilesFrom.Keys))
 		for _, key := range w.Rules.FilesFrom.Keys {
+			if w.isElsewhere(key) {
+				w.waves.Elsewhere.Add(sources.Object{Key: key})
+				continue
+			}
 			w.unseen[key] = true
 		}
 	}

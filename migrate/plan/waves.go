@@ -57,6 +57,13 @@ func (p *planning) newDivision(ctx context.Context) (*division, error) {
 // hasKey reports whether the run includes objects with a key.
 func (p *planning) hasKey(key sources.Key) bool { return p.Rules.Wave.HasKey(key) }
 
+// isElsewhere reports whether an object with a key that the user named does not belong to the run. A
+// sidecar is in the wave of its object.
+func (p *planning) isElsewhere(key sources.Key) bool {
+	_, sidecar := metadata.OwnerOf(string(key))
+	return !sidecar && !p.hasKey(key)
+}
+
 // sort finds the waves of an object, and reports whether it belongs to the run. It notes what
 // people must know: objects in several waves or in none, and changes after the freeze.
 func (w *walk) sort(o sources.Object) (own bool) {

@@ -22,6 +22,7 @@ import (
 	"assetferry/internal/oldurl"
 	"assetferry/internal/report"
 	"assetferry/internal/ui"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -167,14 +168,18 @@ func (w *warnings) addTables(ctx context.Context, f *command.Factory, s *endpoin
 
 // addUnmatchedRows counts the rows that are for no known object.
 func (w *warnings) addUnmatchedRows(ctx context.Context, s *endpoints, run state.Run, t *metadata.Table, name string) (int, error) {
-	lost, _, err := t.Lost(0)
+	lost, _, err := t.Lost(0, nil)
 	if err != nil || lost == 0 {
 		return 0, err
 	}
 	if err := meetAll(ctx, s, run); err != nil { // most commands look up only a few of the known objects
 		return 0, err
 	}
-	lost, first, err := t.Lost(shownRows)
+	var has func(string) bool
+	if w := s.rules.Wave; w != nil { // the run knows nothing of the objects of other waves
+		has = func(name string) bool { return w.HasKey(sources.Key(name)) }
+	}
+	lost, first, err := t.Lost(shownRows, has)
 	if err != nil || lost == 0 {
 		return 0, err
 	}

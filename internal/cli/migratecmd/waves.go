@@ -85,6 +85,9 @@ func showWaveFindings(f *command.Factory, p migrate.Plan) {
 	if n := found.Frozen; n.Objects > 0 {
 		f.Out.Notef("%s after the freeze of wave %s (%s): %s", ui.CountedAs(n.Objects, "object changed", "objects changed"), p.Run.Pair.Wave, ui.Bytes(n.Bytes), firstKeys(n))
 	}
+	if n := found.Elsewhere; n.Objects > 0 {
+		f.Out.Notef("%s not in wave %s: %s", ui.CountedAs(n.Objects, "key of --files-from is", "keys of --files-from are"), p.Run.Pair.Wave, firstKeys(n))
+	}
 	f.Summary.Unassigned, f.Summary.ChangedAfterFreeze = found.Unassigned.Objects, found.Frozen.Objects
 }
 
