@@ -43,6 +43,7 @@ type Certificate struct {
 	Destination    string  `json:"destination"` // environment and workspace
 	DestinationURL string  `json:"destination_url"`
 	Sandbox        bool    `json:"sandbox"`
+	Scope          Scope   `json:"scope"`
 
 	Assets        Assets       `json:"assets"`
 	Listed        Amount       `json:"listed"` // by the last run
@@ -63,6 +64,31 @@ type Signer struct {
 	Fingerprint string `json:"fingerprint"` // as ssh-keygen -l shows it
 	SSHKey      string `json:"ssh_key"`
 	PEM         string `json:"public_key"` // for openssl
+}
+
+// The kinds of scopes.
+const (
+	ScopeSource = "source" // the whole source
+	ScopeWave   = "wave"   // the objects of one wave
+	ScopeWaves  = "waves"  // the objects of all waves of the configuration
+)
+
+// A Scope is the part of the source that a certificate covers. It says nothing about other objects.
+type Scope struct {
+	Kind    string   `json:"kind"`
+	Waves   []Wave   `json:"waves,omitempty"`
+	Include []string `json:"include,omitempty"` // globs of the last run
+	Exclude []string `json:"exclude,omitempty"`
+}
+
+// A Wave is a part of a source with runs of its own, and the result of the last one.
+type Wave struct {
+	Name    string   `json:"name"`
+	Folders []string `json:"folders,omitempty"`
+	Include []string `json:"include,omitempty"`
+	Exclude []string `json:"exclude,omitempty"`
+	Run     string   `json:"run,omitempty"` // empty if there is none
+	Result  string   `json:"result"`
 }
 
 // A Verdict is the result of the migration. Only a complete and verified migration is complete.
@@ -132,7 +158,8 @@ type Run struct {
 	Key        string     `json:"approval_key,omitempty"` // fingerprint of the key that signed the approval
 	StatedBy   string     `json:"approval_stated_by,omitempty"`
 	ApprovedAt *time.Time `json:"approved_at,omitempty"`
-	Undoes     string     `json:"undoes,omitempty"` // the run that it undoes
+	Undoes     string     `json:"undoes,omitempty"`    // the run that it undoes
+	Overrides  []string   `json:"overrides,omitempty"` // flags that passed a safety check or a question, from the action log
 	Counts     []Count    `json:"counts"`
 }
 

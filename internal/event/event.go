@@ -258,6 +258,8 @@ type Wave struct {
 	URLsCheckedAt      string `json:"urls_checked_at,omitempty"`
 	URLsWrong          int64  `json:"urls_wrong,omitempty"`
 	Freeze             string `json:"freeze,omitempty"`
+	Certificate        string `json:"certificate,omitempty"` // name of the last file
+	CertifiedAt        string `json:"certified_at,omitempty"`
 	ChangedAfterFreeze int64  `json:"changed_after_freeze,omitempty"`
 }
 
@@ -547,6 +549,9 @@ type Certificate struct {
 	Root        string `json:"merkle_root_sha256"`
 	Signer      string `json:"signer"`
 	List        bool   `json:"list"` // the list of assets is beside the certificate
+
+	Scope string   `json:"scope"` // source, wave or waves
+	Waves []string `json:"waves,omitempty"`
 }
 
 // An Inclusion is an "inclusion" event: the record of one asset in a certificate.

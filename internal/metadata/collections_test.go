@@ -49,7 +49,7 @@ func TestCollections(t *testing.T) {
 			if got, want := tables.Counted(), (CollectionCounts{Collections: 3, Memberships: 4, Objects: 3, Several: 1}); got != want {
 				t.Errorf("got %+v, want %+v", got, want)
 			}
-			if lost, _, err := tables.Collections.Lost(1); lost != 0 || err != nil {
+			if lost, _, err := tables.Collections.Lost(1, nil); lost != 0 || err != nil {
 				t.Errorf("%d rows without an object, %v", lost, err)
 			}
 		})
@@ -70,7 +70,7 @@ func TestCollectionsByOtherNames(t *testing.T) {
 	if err != nil || !ok || !reflect.DeepEqual(got, want) || !table.AsksForChecksums() {
 		t.Errorf("got %q, %v, %v, want %q", got, ok, err, want)
 	}
-	if lost, first, err := table.Lost(2); err != nil || lost != 1 || first[0].Line != 4 {
+	if lost, first, err := table.Lost(2, nil); err != nil || lost != 1 || first[0].Line != 4 {
 		t.Errorf("got %d rows without an object, %v, %v", lost, first, err)
 	}
 }

@@ -33,7 +33,7 @@ func (f *Factory) Carried(command string, but []string) (flags []string) {
 
 // CarriedBut is Carried with a list of flags to omit other than OnlyHere.
 func (f *Factory) CarriedBut(command string, but, here []string) (flags []string) {
-	other, _, err := f.Called.Root().Find([]string{command})
+	other, _, err := f.Called.Root().Find(strings.Fields(command))
 	if err != nil {
 		return nil
 	}

@@ -113,6 +113,7 @@ func show(f *command.Factory, name string, c certificate.Certificate) {
 	}
 	line("Result", "%s. %s", c.Verdict.Title, c.Verdict.Message)
 	line("Source", "%s", c.Source)
+	line("Covers", "%s", scopeText(c.Scope))
 	destination := c.Destination + ", " + c.DestinationURL
 	if c.Sandbox {
 		destination += " (SANDBOX: no production data)"
@@ -167,6 +168,9 @@ func runText(r certificate.Run) string {
 		command += " of wave " + r.Wave
 	}
 	text := fmt.Sprintf("%s %s, %s, plan %s", r.ID, command, r.State, r.PlanHash)
+	if len(r.Overrides) > 0 {
+		text += ", with " + strings.Join(r.Overrides, " ")
+	}
 	switch {
 	case r.Key != "":
 		text += fmt.Sprintf(", approved by %s with %s", r.Approver, r.Key)

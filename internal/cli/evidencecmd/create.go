@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +21,7 @@ import (
 	"assetferry/internal/event"
 	"assetferry/internal/report"
 	"assetferry/internal/ui"
+	"assetferry/sources"
 	"assetferry/state"
 	"assetferry/state/actionlog"
 )
@@ -41,6 +44,9 @@ Create asks for the passphrase of ssh-keygen. Create replaces no certificate and
 sends no request.
 Without --accept-incomplete, it refuses a migration that is incomplete or not
 verified. For the steps before and after it, see assetferry help evidence.
+
+With --wave, the certificate covers one wave and nothing else. Without --wave,
+it covers the whole source, or all waves of the configuration.
 `,
 		Args: cobra.NoArgs,
 		RunE: f.Do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
@@ -62,6 +68,7 @@ verified. For the steps before and after it, see assetferry help evidence.
 	c.Flags().StringVar(&key, "key", "", "private key `file` that signs")
 	c.Flags().StringVar(&output, "output", "certificate.json", "write the certificate to this `file`")
 	c.Flags().BoolVar(&incomplete, "accept-incomplete", false, "override: certify a migration that is incomplete or not verified")
+	cmdline.Setting(c.Flags(), "wave", "certify only the wave with this `name`")
 	c.Flags().String("source", "", "certify the migration of the source with this `name`")
 	return c
 }
@@ -137,7 +144,11 @@ func create(ctx context.Context, f *command.Factory, cmd *cobra.Command, key ed2
 	if err := command.ApartFrom(output, run.Pair.Source); err != nil {
 		return err
 	}
-	c, err := describe(ctx, f, store, run)
+	s, err := subjectOf(ctx, f, store, run)
+	if err != nil {
+		return err
+	}
+	c, err := s.certify(ctx, run)
 	if err != nil {
 		return err
 	}
@@ -154,10 +165,26 @@ func lacks(f *command.Factory, run state.Run, c certificate.Certificate) string 
 	switch kind := report.Kind(c.Verdict.Kind); {
 	case kind == report.Complete:
 		return "verify all assets" + or + ":\n  " + f.Again("verify", nil)
+	case c.Scope.Kind == certificate.ScopeWaves:
+		return "migrate and verify all waves; to see them" + or + ":\n  " + f.Again("status", nil) + "\nTo certify one wave:\n  " + f.Again("certificate create", nil, "--wave", waveWithRun(c))
 	case kind == report.Selection && run.Pair.Wave != "":
-		return "after the last wave, remove the waves from the configuration, run sync and verify" + or
+		return "run sync without waves and verify, or add the waves to the configuration" + or
 	}
-	return "see what is missing" + or + ":\n  " + f.Again("report", nil)
+	return "see the reasons" + or + ":\n  " + f.Again("report", nil)
+}
+
+// waveWithRun returns the name of the first wave that has a run, or of the first one.
+func waveWithRun(c certificate.Certificate) string {
+	at := slices.IndexFunc(c.Scope.Waves, func(w certificate.Wave) bool { return w.Run != "" })
+	return c.Scope.Waves[max(at, 0)].Name
+}
+
+// namesOf returns the names of the waves of a certificate; nil for a certificate of the source.
+func namesOf(s certificate.Scope) (names []string) {
+	for _, w := range s.Waves {
+		names = append(names, w.Name)
+	}
+	return names
 }
 
 // seal writes the list first. The action log names the certificate before the certificate exists,
@@ -165,7 +192,7 @@ func lacks(f *command.Factory, run state.Run, c certificate.Certificate) string 
 func seal(ctx context.Context, f *command.Factory, store *state.Store, run state.Run, c certificate.Certificate, key ed25519.PrivateKey, output string) error {
 	began := time.Now()
 	err := command.WriteNew(output+listSuffix, true, func(w io.Writer) (err error) {
-		c.Assets, err = writeList(ctx, store, run.Pair.ID, w)
+		c.Assets, err = writeList(ctx, store, run.Pair.ID, covers(c.Scope), w)
 		return err
 	})
 	if err != nil {
@@ -177,6 +204,7 @@ func seal(ctx context.Context, f *command.Factory, store *state.Store, run state
 	}
 	c.Log, err = store.Note(ctx, actionlog.Entry{Kind: actionlog.CertificateCreated, Run: run.ID, Details: actionlog.Details{
 		"assets": c.Assets.Objects, "merkle_root_sha256": c.Assets.Root, "complete": c.Verdict.Complete, "signer": signer.Fingerprint,
+		"source": c.Source, "destination": c.Destination, "file": filepath.Base(output), "waves": namesOf(c.Scope),
 	}})
 	if err != nil {
 		return err
@@ -207,15 +235,19 @@ func eventOf(file string, c certificate.Certificate) event.Certificate {
 	return event.Certificate{
 		List: err == nil, File: file, CreatedAt: ui.UTC(c.CreatedAt), Complete: c.Verdict.Complete, Verdict: c.Verdict.Kind, Source: c.Source, Destination: c.Destination,
 		Assets: c.Assets.Objects, Bytes: c.Assets.Bytes, Root: c.Assets.Root, Signer: c.Signer.Fingerprint,
+		Scope: c.Scope.Kind, Waves: namesOf(c.Scope),
 	}
 }
 
-// writeList writes the upload records of a source and a destination.
-func writeList(ctx context.Context, store *state.Store, pair int64, w io.Writer) (certificate.Assets, error) {
+// writeList writes the upload records of a source and a destination that a certificate covers.
+func writeList(ctx context.Context, store *state.Store, pair int64, covered func(sources.Key) bool, w io.Writer) (certificate.Assets, error) {
 	list := certificate.NewListWriter(w)
 	for r, err := range store.Receipts(ctx, pair, "") {
 		if err != nil {
 			return certificate.Assets{}, err
+		}
+		if !covered(r.Key) {
+			continue
 		}
 		record := recordOf(r)
 		if err := list.Add(&record); err != nil {

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"os"
 	"reflect"
+	"sync/atomic"
 
 	"assetferry/internal/certificate"
 	"assetferry/internal/cli/command"
@@ -18,6 +19,7 @@ import (
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/migrate/verify"
+	"assetferry/sources"
 	"assetferry/state"
 	"assetferry/state/actionlog"
 )
@@ -42,7 +44,7 @@ func checkLive(ctx context.Context, f *command.Factory, name string, c certifica
 	if !found {
 		l.add("", fmt.Sprintf("the action log of the state database does not contain entry %d of the certificate", c.Log.Entries))
 	}
-	if err := l.compareRecords(ctx, store, pair.ID, name+listSuffix, c.Assets); err != nil {
+	if err := l.compareRecords(ctx, store, pair.ID, name+listSuffix, c); err != nil {
 		return err
 	}
 	level := verify.LevelListing
@@ -52,16 +54,17 @@ func checkLive(ctx context.Context, f *command.Factory, name string, c certifica
 	v := verify.New(migrate.Deps{Dest: dest.Client, State: store, Log: f.Out.Log(), Now: dest.Now}, level, 0)
 	v.Concurrency, v.Unlisted = f.Settings.Concurrency, verify.DefaultUnlisted+2*dest.Profile.ListingDelay
 	watch := f.Watch()
-	v.Watch = watch
+	inScope := &scoped{Observer: watch, has: covers(c.Scope)}
+	v.Watch = inScope
 	result, err := v.Verify(ctx, pair)
 	f.Out.Progress().EndPhase()
 	if err != nil {
 		return err
 	}
 	watch.ShowFound()
-	l.different += result.Differences
+	l.different += inScope.different.Load()
 	if l.different == 0 {
-		f.Out.Printf("Nothing has changed since the certificate: %s compared (%s).", ui.Counted(result.Receipts, "asset"), level)
+		f.Out.Printf("Nothing has changed since the certificate: %s compared (%s).", ui.Counted(min(result.Receipts, c.Assets.Objects), "asset"), level)
 		return nil
 	}
 	f.Out.Printf("%s from the certificate.", ui.Counted(l.different, "difference"))
@@ -113,10 +116,11 @@ func (l *live) add(key, text string) {
 
 // compareRecords compares the upload records with the list of a certificate. Without the list, it
 // compares the root only.
-func (l *live) compareRecords(ctx context.Context, store *state.Store, pair int64, name string, want certificate.Assets) error {
+func (l *live) compareRecords(ctx context.Context, store *state.Store, pair int64, name string, c certificate.Certificate) error {
+	want, covered := c.Assets, covers(c.Scope)
 	list, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		now, err := writeList(ctx, store, pair, io.Discard)
+		now, err := writeList(ctx, store, pair, covered, io.Discard)
 		if err == nil && now != want {
 			l.add("", "the upload records have changed. Copy the list of assets to the folder of the certificate to see them")
 		}
@@ -127,7 +131,7 @@ func (l *live) compareRecords(ctx context.Context, store *state.Store, pair int6
 	defer list.Close()
 	next, stop := iter.Pull2(store.Receipts(ctx, pair, ""))
 	defer stop()
-	now := &present{next: next}
+	now := &present{next: next, covered: covered}
 	if err := now.advance(); err != nil {
 		return err
 	}
@@ -162,15 +166,37 @@ func (l *live) compare(now *present, sealed certificate.Record) error {
 	return now.advance()
 }
 
+// scoped passes on only the differences of objects that a certificate covers.
+type scoped struct {
+	migrate.Observer
+	has       func(sources.Key) bool
+	different atomic.Int64
+}
+
+// Found implements migrate.Observer.
+func (c *scoped) Found(d migrate.Difference) {
+	if !c.has(sources.Key(d.Key)) {
+		return
+	}
+	if !d.Note {
+		c.different.Add(1)
+	}
+	c.Observer.Found(d)
+}
+
 // present yields the present upload records.
 type present struct {
-	next   func() (state.Receipt, error, bool)
-	record certificate.Record
-	left   bool
+	next    func() (state.Receipt, error, bool)
+	covered func(sources.Key) bool
+	record  certificate.Record
+	left    bool
 }
 
 func (p *present) advance() error {
 	r, err, ok := p.next()
+	for ok && err == nil && !p.covered(r.Key) {
+		r, err, ok = p.next()
+	}
 	p.left = ok && err == nil
 	if p.left {
 		p.record = recordOf(r)

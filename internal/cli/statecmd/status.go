@@ -35,10 +35,11 @@ check that stopped it. For all runs, see assetferry runs. For the details of a
 run, see assetferry report.
 
 If the runs have waves, status also lists the waves, with the stage of each:
-not planned, planned, running, stopped, incomplete, migrated, verified, or
-undone. It shows when each wave was planned, approved, migrated and verified,
-and when its redirects were checked (urls --check). Objects that changed after
-the freeze of a wave are counted. See assetferry help cutover.
+not planned, planned, running, stopped, incomplete, migrated, verified,
+certified, or undone. It shows when each wave was planned, approved, migrated
+and verified, when its redirects were checked (urls --check), and its last
+certificate. Objects that changed after the freeze of a wave are counted. See
+assetferry help cutover.
 
 Status reads only the state database. It sends no request, and it works while
 another process is running.

@@ -38,12 +38,19 @@ type waveStatus struct {
 	verified, changedInFreeze int64
 	verification              state.Verification // the last one of its assets; zero if there was none
 	urls                      urlCheck
+	certificate               certificate
 }
 
 // A urlCheck is a result of urls --check; its time is zero if there was none.
 type urlCheck struct {
 	at    time.Time
 	wrong int64
+}
+
+// A certificate is the last one of a wave; its time is zero if there is none.
+type certificate struct {
+	at   time.Time
+	file string
 }
 
 // waveTime is the format of times in tables of waves.
@@ -81,7 +88,9 @@ func showWaves(ctx context.Context, f *command.Factory, store *state.Store, p st
 		{Title: "Wave"}, {Title: "Stage"}, {Title: "Assets", Right: true}, {Title: "Size", Right: true}, {Title: "Last run"}, {Title: "Verified", Right: true},
 		{Title: "Freeze"}, {Title: "Changed since", Right: true},
 	}, rows, 6)
-	printTable(f, []ui.Column{{Title: "Wave"}, {Title: "Planned"}, {Title: "Approved"}, {Title: "Migrated"}, {Title: "Verification"}, {Title: "Redirects checked"}}, stages, 2)
+	printTable(f, []ui.Column{
+		{Title: "Wave"}, {Title: "Planned"}, {Title: "Approved"}, {Title: "Migrated"}, {Title: "Verification"}, {Title: "Redirects checked"}, {Title: "Certificate"},
+	}, stages, 2)
 	if atWork {
 		return nil
 	}
@@ -151,7 +160,8 @@ func (w *waveStatus) stages(e event.Wave) []string {
 	if w.urls.wrong > 0 {
 		checked += fmt.Sprintf(", %s wrong", ui.Count(w.urls.wrong))
 	}
-	return []string{w.Name, shortTime(planned), approval, shortTime(migrated), verification, checked}
+	certified := strings.TrimSpace(shortTime(w.certificate.at) + " " + ui.Sanitize(w.certificate.file))
+	return []string{w.Name, shortTime(planned), approval, shortTime(migrated), verification, checked, certified}
 }
 
 // times returns when the objects of the wave were listed last, the run that was approved last, and
@@ -186,7 +196,7 @@ func shortTime(t time.Time) string {
 	return t.Local().Format(waveTime)
 }
 
-// addChecks reads the last verification of each wave, and the last check of its URLs.
+// addChecks reads the last verification of each wave, the last check of its URLs and its last certificate.
 func addChecks(ctx context.Context, store *state.Store, p state.Pair, all []*waveStatus) error {
 	for _, w := range all {
 		p.Wave = w.Name
@@ -196,30 +206,40 @@ func addChecks(ctx context.Context, store *state.Store, p state.Pair, all []*wav
 		}
 		w.verification = v
 	}
+	var chain actionlog.Chain
 	_, err := store.ReadLog(ctx, 0, func(line string) error {
-		if !strings.Contains(line, string(actionlog.URLsChecked)) {
-			return nil
+		e, err := chain.Add(line)
+		if err != nil || e.Details["source"] != p.Source || e.Details["destination"] != p.Destination {
+			return err
 		}
-		var e struct {
-			Time    time.Time
-			Kind    actionlog.Kind
-			Details struct {
-				Source, Destination, Wave string
-				Wrong, Readable           int64
-			}
-		}
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			return fmt.Errorf("action log: %w", err)
-		}
-		d := e.Details
 		for _, w := range all {
-			if e.Kind == actionlog.URLsChecked && d.Source == p.Source && d.Destination == p.Destination && (d.Wave == "" || d.Wave == w.Name) {
-				w.urls = urlCheck{e.Time, d.Wrong + d.Readable}
-			}
+			w.addEntry(e)
 		}
 		return nil
 	})
+	if errors.Is(err, actionlog.ErrChanged) { // state check reports it
+		return nil
+	}
 	return err
+}
+
+// addEntry notes an entry of the action log. Entries about the whole source count for each wave.
+func (w *waveStatus) addEntry(e actionlog.Entry) {
+	d := e.Details
+	waves, _ := d["waves"].([]any)
+	checked, _ := d["wave"].(string)
+	number := func(name string) int64 {
+		text, _ := d[name].(json.Number)
+		n, _ := text.Int64()
+		return n
+	}
+	switch {
+	case e.Kind == actionlog.CertificateCreated && (len(waves) == 0 || slices.Contains(waves, any(w.Name))):
+		w.certificate.at = e.Time
+		w.certificate.file, _ = d["file"].(string)
+	case e.Kind == actionlog.URLsChecked && (checked == "" || checked == w.Name):
+		w.urls = urlCheck{e.Time, number("wrong") + number("readable")}
+	}
 }
 
 // wavesOf returns the waves that the runs of a pair have, and the others of the configuration. A wave
@@ -281,10 +301,10 @@ func (w *waveStatus) event(ctx context.Context, store *state.Store, p state.Pair
 	planned, approved, migrated := w.times()
 	e = event.Wave{
 		Wave: w.Name, Source: p.Source, Objects: w.objects, Bytes: w.bytes, Verified: w.verified, ChangedAfterFreeze: w.changedInFreeze,
-		ApprovedBy: approved.Approver.Name, Level: w.verification.Level, Differences: w.verification.Differences, URLsWrong: w.urls.wrong,
+		ApprovedBy: approved.Approver.Name, Level: w.verification.Level, Differences: w.verification.Differences, URLsWrong: w.urls.wrong, Certificate: w.certificate.file,
 	}
 	for field, at := range map[*string]time.Time{
-		&e.Freeze: w.Freeze, &e.PlannedAt: planned, &e.ApprovedAt: approved.ApprovedAt, &e.MigratedAt: migrated, &e.VerifiedAt: w.verification.At, &e.URLsCheckedAt: w.urls.at,
+		&e.Freeze: w.Freeze, &e.PlannedAt: planned, &e.ApprovedAt: approved.ApprovedAt, &e.MigratedAt: migrated, &e.VerifiedAt: w.verification.At, &e.URLsCheckedAt: w.urls.at, &e.CertifiedAt: w.certificate.at,
 	} {
 		if !at.IsZero() {
 			*field = at.UTC().Format(time.RFC3339)
@@ -320,6 +340,8 @@ func (w *waveStatus) stage(ctx context.Context, store *state.Store, atWork bool)
 		return "undone", nil
 	case outcome.ExitOf(tallies) != exit.CodeDone || last.State != state.Finished:
 		return "incomplete", nil
+	case w.objects > 0 && w.verified == w.objects && w.certificate.at.After(last.FinishedAt):
+		return "certified", nil
 	case w.objects > 0 && w.verified == w.objects:
 		return "verified", nil
 	}

@@ -20,7 +20,7 @@ var allowed = map[string][]string{
 	"cmd/assetferry":               {"internal/cli", "internal/counts"},
 	"state/erasure":                {"internal/metadata"},
 	"internal/certificate":         {"state/actionlog"},
-	"internal/cli/evidencecmd":     {"migrate", "migrate/verify", "state", "state/actionlog", "internal/approvers", "internal/certificate", "internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/cli/outcome", "internal/clock", "internal/event", "internal/report", "internal/ui"},
+	"internal/cli/evidencecmd":     {"migrate", "migrate/verify", "sources", "state", "state/actionlog", "internal/approvers", "internal/certificate", "internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/cli/outcome", "internal/clock", "internal/event", "internal/report", "internal/ui"},
 	"internal/rights":              {"state", "internal/mapping", "internal/metadata"},
 	"internal/permissions":         {"internal/assets", "internal/retry", "internal/tabular"},
 	"internal/cli/permissionscmd":  {"sources/ckbox", "internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/approval", "internal/assets", "internal/event", "internal/permissions", "internal/tabular", "internal/ui"},
