@@ -221,8 +221,8 @@ func (s *Store) Fields(ctx context.Context, run int64) ([]FieldCount, error) {
 	}, `SELECT metadata_source, field, objects, unmapped FROM fields WHERE run = ? ORDER BY field, metadata_source`, run)
 }
 
-// A CollectionSum counts collections, memberships in them, objects in any and objects in several.
-type CollectionSum struct{ Collections, Memberships, Objects, Several int64 }
+// A CollectionSum counts different collections, memberships in them, objects in any and objects in several.
+type CollectionSum struct{ Names, Memberships, Objects, Several int64 }
 
 // SumCollections counts the collections of the objects of a pair with an asset. It reads all found
 // metadata.
@@ -231,7 +231,7 @@ func (s *Store) SumCollections(ctx context.Context, pair int64) (c CollectionSum
 			SELECT coalesce(found -> '$.table.collections', found -> '$.sidecar.collections', found -> '$.storage.collections') AS names
 			FROM described d WHERE pair = ?1 AND names IS NOT NULL AND EXISTS (SELECT 1 FROM receipts r WHERE r.pair = d.pair AND r.key = d.key))
 		SELECT (SELECT count(DISTINCT value) FROM found, json_each(names)), coalesce(sum(json_array_length(names)), 0), count(*),
-			coalesce(sum(json_array_length(names) > 1), 0) FROM found`, pair).Scan(&c.Collections, &c.Memberships, &c.Objects, &c.Several)
+			coalesce(sum(json_array_length(names) > 1), 0) FROM found`, pair).Scan(&c.Names, &c.Memberships, &c.Objects, &c.Several)
 	return c, err
 }
 

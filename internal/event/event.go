@@ -203,7 +203,7 @@ type Summary struct {
 
 // Collections counts collections and the objects in them.
 type Collections struct {
-	Collections int64 `json:"collections"`
+	Names       int64 `json:"names"`       // different ones
 	Memberships int64 `json:"memberships"` // of all objects
 	Objects     int64 `json:"objects"`     // in a collection
 	Several     int64 `json:"objects_in_several"`

@@ -62,7 +62,7 @@ func (t Tables) Counted() CollectionCounts {
 
 // CollectionCounts count collections.
 type CollectionCounts struct {
-	Collections int64
+	Names       int64 // different ones
 	Memberships int64 // of all objects
 	Objects     int64 // in a collection
 	Several     int64 // in more than one collection
@@ -99,6 +99,6 @@ func (c *counted) counts() CollectionCounts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	counts := c.CollectionCounts
-	counts.Collections = int64(len(c.names))
+	counts.Names = int64(len(c.names))
 	return counts
 }

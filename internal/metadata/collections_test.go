@@ -46,7 +46,7 @@ func TestCollections(t *testing.T) {
 					}
 				}
 			}
-			if got, want := tables.Counted(), (CollectionCounts{Collections: 3, Memberships: 4, Objects: 3, Several: 1}); got != want {
+			if got, want := tables.Counted(), (CollectionCounts{Names: 3, Memberships: 4, Objects: 3, Several: 1}); got != want {
 				t.Errorf("got %+v, want %+v", got, want)
 			}
 			if lost, _, err := tables.Collections.Lost(1, nil); lost != 0 || err != nil {

@@ -44,7 +44,7 @@ type Field struct {
 
 // Collections counts collections and the objects in them.
 type Collections struct {
-	Collections int64 `json:"collections"`
+	Names       int64 `json:"names"`              // different ones
 	Memberships int64 `json:"memberships"`        // of all objects
 	Objects     int64 `json:"objects"`            // in a collection
 	Several     int64 `json:"objects_in_several"` // in more than one collection
@@ -52,7 +52,7 @@ type Collections struct {
 
 // Text returns the counts as a sentence.
 func (c Collections) Text() string {
-	text := fmt.Sprintf("%s in %s: %s", is(c.Objects), ui.Counted(c.Collections, "collection"), ui.Counted(c.Memberships, "membership"))
+	text := fmt.Sprintf("%s in %s: %s", is(c.Objects), ui.Counted(c.Names, "collection"), ui.Counted(c.Memberships, "membership"))
 	if c.Several > 0 {
 		text += fmt.Sprintf(". %s in more than one", is(c.Several))
 	}

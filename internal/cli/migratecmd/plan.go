@@ -106,11 +106,7 @@ func runPlan(ctx context.Context, f *command.Factory, cmd *cobra.Command, source
 	if err := syncRules(ctx, f, s, o.sync, false); err != nil {
 		return err
 	}
-	introduce(f, s)
-	if err := checkScanner(ctx, f, s); err != nil {
-		return err
-	}
-	if err := noteUnfinished(ctx, f, s); err != nil {
+	if err := introducePlan(ctx, f, s); err != nil {
 		return err
 	}
 	run, err := s.begin(ctx, "plan")
@@ -247,6 +243,15 @@ func endOfPlan(f *command.Factory, s *endpoints, plan migrate.Plan, o planOption
 		return exit.Said(exit.CodeChanges)
 	}
 	return nil
+}
+
+// introducePlan shows what a plan is for, and checks the scanner.
+func introducePlan(ctx context.Context, f *command.Factory, s *endpoints) error {
+	introduce(f, s)
+	if err := checkScanner(ctx, f, s); err != nil {
+		return err
+	}
+	return noteUnfinished(ctx, f, s)
 }
 
 // introduce shows the source, the destination and the state database of a plan.
