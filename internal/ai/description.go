@@ -14,6 +14,7 @@ import (
 
 	"assetferry/internal/pattern"
 	"assetferry/internal/retry"
+	"assetferry/internal/sorting"
 )
 
 // maxDescription limits the size of a description. Known ones have several hundred kilobytes.
@@ -207,7 +208,7 @@ func (c *Client) findMoved(all []Comparison, left []operation) {
 			}
 		}
 	}
-	slices.SortStableFunc(matches, func(a, b match) int { return cmp.Compare(b.likeness, a.likeness) })
+	sorting.Stable(matches, func(a, b match) int { return cmp.Compare(b.likeness, a.likeness) })
 	ambiguous := map[int]bool{}
 	for n, m := range matches {
 		one, o := &all[m.endpoint], &left[m.operation]

@@ -5,10 +5,10 @@ package estimate
 import (
 	"cmp"
 	"math"
-	"slices"
 	"time"
 
 	"assetferry/internal/ratelimit"
+	"assetferry/internal/sorting"
 	"assetferry/state"
 )
 
@@ -88,7 +88,7 @@ func rates(measured []state.Rate, what func(state.Rate) int64) (slow, fast float
 			whole += seconds
 		}
 	}
-	slices.SortFunc(all, func(a, b rate) int { return cmp.Compare(a.perSecond, b.perSecond) })
+	sorting.By(all, func(a, b rate) int { return cmp.Compare(a.perSecond, b.perSecond) })
 	passed := 0.0
 	for _, r := range all {
 		passed += r.weight

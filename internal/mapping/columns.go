@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"assetferry/internal/metadata"
+	"assetferry/internal/sorting"
 )
 
 // A column maps the name of a field elsewhere to our name.
@@ -107,7 +108,7 @@ func (c columns) rename(fields metadata.Fields) metadata.Fields {
 	if len(known) == 0 {
 		return fields
 	}
-	slices.SortFunc(known, func(a, b knownField) int { return cmp.Or(a.order-b.order, strings.Compare(a.name, b.name)) })
+	sorting.By(known, func(a, b knownField) int { return cmp.Or(a.order-b.order, strings.Compare(a.name, b.name)) })
 	renamed := maps.Clone(fields)
 	for _, k := range known {
 		delete(renamed, k.name)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"assetferry/internal/metadata"
+	"assetferry/internal/sorting"
 )
 
 // An Explanation is the result of a mapping for one object, with reasons.
@@ -73,7 +74,7 @@ func (m *Mapping) seen(o Object) (all []Seen) {
 		}
 	}
 	order := m.precedence()
-	slices.SortFunc(all, func(a, b Seen) int {
+	sorting.By(all, func(a, b Seen) int {
 		if a.Field != b.Field {
 			return strings.Compare(a.Field, b.Field)
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"assetferry/internal/repeat"
+	"assetferry/internal/sorting"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/sources"
@@ -189,7 +190,7 @@ func (s *Collector) Findings(l Limits) []Finding {
 
 // Sorted sorts findings, the most severe first.
 func Sorted(all []Finding) []Finding {
-	slices.SortStableFunc(all, func(a, b Finding) int { return cmp.Compare(a.Severity.rank(), b.Severity.rank()) })
+	sorting.Stable(all, func(a, b Finding) int { return cmp.Compare(a.Severity.rank(), b.Severity.rank()) })
 	return all
 }
 

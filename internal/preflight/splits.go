@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"assetferry/internal/sorting"
 	"assetferry/internal/ui"
 	"assetferry/sources"
 	"assetferry/state"
@@ -87,7 +88,7 @@ func (s *splits) describe(f folder) string {
 	for n := range f.parts {
 		f.parts[n].Name = s.name(f.parts[n].Name)
 	}
-	slices.SortFunc(f.parts, func(a, b Part) int { return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(a.Name, b.Name)) })
+	sorting.By(f.parts, func(a, b Part) int { return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(a.Name, b.Name)) })
 	var counts []string
 	for _, p := range f.parts {
 		counts = append(counts, ui.Count(p.Objects)+" "+p.Name)

@@ -10,11 +10,11 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/sorting"
 )
 
 // bursts are the numbers of small requests that are sent at the same time, one burst after the other,
@@ -148,7 +148,7 @@ func (p *prober) timed(ctx context.Context, folder, name string, content []byte)
 // transfer returns the time in which at least one of the uploads was in progress, without that of a
 // small one.
 func (p *prober) transfer(uploads ...span) (d time.Duration) {
-	slices.SortFunc(uploads, func(a, b span) int { return a.began.Compare(b.began) })
+	sorting.By(uploads, func(a, b span) int { return a.began.Compare(b.began) })
 	var until time.Time
 	for _, s := range uploads {
 		if s.began.Before(until) {

@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"assetferry/internal/sorting"
 )
 
 // A Timetable limits the bytes per second by the time of day.
@@ -44,7 +45,7 @@ func ParseTimetable(text string) (Timetable, error) {
 	if len(table) == 0 {
 		return nil, fmt.Errorf("%q contains no limit such as 2M, or 08:00,512K 19:00,off", text)
 	}
-	slices.SortFunc(table, func(a, b Slot) int { return cmp.Compare(a.From, b.From) })
+	sorting.By(table, func(a, b Slot) int { return cmp.Compare(a.From, b.From) })
 	for n := 1; n < len(table); n++ {
 		if table[n].From == table[n-1].From {
 			return nil, fmt.Errorf("%q contains a time twice", text)

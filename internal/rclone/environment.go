@@ -3,6 +3,8 @@ package rclone
 import (
 	"slices"
 	"strings"
+
+	"assetferry/internal/sorting"
 )
 
 // filters are the settings that remove objects from a listing. Only the filters of assetferry apply,
@@ -112,6 +114,6 @@ func Variables(environ []string) (found []Variable) {
 			found = append(found, Variable{name, value, false})
 		}
 	}
-	slices.SortFunc(found, func(a, b Variable) int { return strings.Compare(a.Name, b.Name) })
+	sorting.By(found, func(a, b Variable) int { return strings.Compare(a.Name, b.Name) })
 	return found
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"assetferry/internal/flagname"
+	"assetferry/internal/sorting"
 	"assetferry/migrate"
 	"assetferry/state"
 )
@@ -201,7 +202,7 @@ func (c *counts) privacy(r *Report) {
 		c.l.created = c.l.created.plus(Amount(s.Created))
 		r.Privacy.Categories = append(r.Privacy.Categories, one)
 	}
-	slices.SortFunc(r.Privacy.Categories, func(a, b Category) int {
+	sorting.By(r.Privacy.Categories, func(a, b Category) int {
 		return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 	})
 	if r.URLs.Mapped > 0 {
@@ -270,7 +271,7 @@ func (c *chart) list() (types, bySize []Slice) {
 	for name, a := range c.types {
 		types = append(types, Slice{name, *a})
 	}
-	slices.SortFunc(types, func(a, b Slice) int {
+	sorting.By(types, func(a, b Slice) int {
 		return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name))
 	})
 	for _, s := range types[min(len(types), shownTypes):] {
@@ -306,6 +307,6 @@ func largestFirst[K comparable, V any](m map[K]*V, compare func(K, K) int, amoun
 	for _, key := range slices.SortedFunc(maps.Keys(m), compare) {
 		all = append(all, *m[key])
 	}
-	slices.SortStableFunc(all, func(a, b V) int { return cmp.Compare(amount(&b).Objects, amount(&a).Objects) })
+	sorting.Stable(all, func(a, b V) int { return cmp.Compare(amount(&b).Objects, amount(&a).Objects) })
 	return all
 }

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	service "assetferry/internal/assets"
+	"assetferry/internal/sorting"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -145,7 +145,7 @@ func unmapped(fields []state.FieldCount) (listed []Field, all int64) {
 			listed = append(listed, Field{f.Name, f.Source, f.Unmapped})
 		}
 	}
-	slices.SortStableFunc(listed, func(a, b Field) int { return cmp.Compare(b.Objects, a.Objects) })
+	sorting.Stable(listed, func(a, b Field) int { return cmp.Compare(b.Objects, a.Objects) })
 	return listed[:min(len(listed), listedFields)], int64(len(listed))
 }
 
@@ -250,7 +250,7 @@ func (all remarks) list() []Remark {
 	for _, r := range all {
 		listed = append(listed, *r)
 	}
-	slices.SortFunc(listed, func(a, b Remark) int {
+	sorting.By(listed, func(a, b Remark) int {
 		return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(a.Kind, b.Kind))
 	})
 	return listed

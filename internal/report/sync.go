@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"assetferry/internal/sorting"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -305,10 +306,10 @@ func (s *syncReader) changes(ctx context.Context, tallies []state.Tally, changeO
 		for _, i := range items {
 			c.First = append(c.First, Changed{string(i.Key), previousKey(i.Action, i.PreviousKey)})
 		}
-		slices.SortFunc(c.First, func(a, b Changed) int { return cmp.Compare(a.Key, b.Key) })
+		sorting.By(c.First, func(a, b Changed) int { return cmp.Compare(a.Key, b.Key) })
 		c.First = c.First[:min(len(c.First), shownChanges)]
 	}
-	slices.SortStableFunc(all, func(a, b Change) int { return cmp.Compare(slices.Index(order, a.State), slices.Index(order, b.State)) })
+	sorting.Stable(all, func(a, b Change) int { return cmp.Compare(slices.Index(order, a.State), slices.Index(order, b.State)) })
 	return all, nil
 }
 

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 
 	"assetferry/internal/oldurl"
 	"assetferry/internal/redirect"
+	"assetferry/internal/sorting"
 )
 
 // Sizes are redirects that also return the images of assets in all widths.
@@ -92,7 +92,7 @@ func imagesOf(images map[string]string) (all []Image) {
 			all = append(all, Image{width, url})
 		}
 	}
-	slices.SortFunc(all, func(a, b Image) int { return cmp.Compare(a.Width, b.Width) })
+	sorting.By(all, func(a, b Image) int { return cmp.Compare(a.Width, b.Width) })
 	return all
 }
 

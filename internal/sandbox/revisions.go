@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 
 	"assetferry/internal/sandbox/naming"
 	"assetferry/internal/sandbox/problem"
 	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/store"
+	"assetferry/internal/sorting"
 )
 
 // replaceAsset replaces the file of an asset, which keeps its ID, URL, name, tags and place; the
@@ -99,7 +99,7 @@ func (s *Server) listRevisions(c *call) error {
 		return changing(a.ID, err)
 	}
 	all = append(all, a.Stored)
-	slices.SortFunc(all, func(a, b records.Stored) int { return b.Number - a.Number })
+	sorting.By(all, func(a, b records.Stored) int { return b.Number - a.Number })
 	out := list[records.RevisionView]{Items: []records.RevisionView{}, TotalCount: len(all), Limit: len(all)}
 	for _, st := range all {
 		out.Items = append(out.Items, st.View(st.Revision == a.Revision))

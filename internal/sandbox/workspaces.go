@@ -11,6 +11,7 @@ import (
 	"assetferry/internal/sandbox/problem"
 	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/store"
+	"assetferry/internal/sorting"
 )
 
 // A list is the envelope of all lists.
@@ -41,7 +42,7 @@ func (s *Server) listWorkspaces(c *call) error {
 		}
 	}
 	if strings.HasPrefix(order, "name") {
-		slices.SortStableFunc(found, func(a, b records.WorkspaceView) int { return cmp.Compare(a.Name, b.Name) })
+		sorting.Stable(found, func(a, b records.WorkspaceView) int { return cmp.Compare(a.Name, b.Name) })
 	}
 	if strings.Contains(order, "DESC") {
 		slices.Reverse(found)

@@ -9,6 +9,7 @@ import (
 
 	"assetferry/internal/mapping"
 	"assetferry/internal/metadata"
+	"assetferry/internal/sorting"
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/state"
@@ -105,7 +106,7 @@ func (d *Collector) find(ctx context.Context, key sources.Key) (o sources.Object
 	if described != "" {
 		return o, nil, &SidecarError{key, described}
 	}
-	slices.SortFunc(beside, func(a, b sources.Object) int { return place(a) - place(b) })
+	sorting.By(beside, func(a, b sources.Object) int { return place(a) - place(b) })
 	return o, beside, nil
 }
 

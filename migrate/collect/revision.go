@@ -7,6 +7,7 @@ import (
 
 	"assetferry/internal/assets"
 	"assetferry/internal/retry"
+	"assetferry/internal/sorting"
 	"assetferry/migrate"
 	"assetferry/migrate/inventory"
 )
@@ -45,7 +46,7 @@ func RevisionsOfSize(ctx context.Context, d migrate.Reader, asset string, size i
 		return nil, err
 	}
 	all = slices.DeleteFunc(all, func(r assets.Revision) bool { return r.Current || r.Size != size })
-	slices.SortStableFunc(all, func(a, b assets.Revision) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	sorting.Stable(all, func(a, b assets.Revision) int { return b.CreatedAt.Compare(a.CreatedAt) })
 	return all, nil
 }
 

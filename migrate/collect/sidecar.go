@@ -9,6 +9,7 @@ import (
 
 	"assetferry/internal/metadata"
 	"assetferry/internal/retry"
+	"assetferry/internal/sorting"
 	"assetferry/internal/tabular"
 	"assetferry/migrate"
 	"assetferry/sources"
@@ -31,7 +32,7 @@ func (d *Collector) SidecarFields(ctx context.Context, run state.Run, key source
 	if err != nil {
 		return nil, "", migrate.NewStateError(err)
 	}
-	slices.SortFunc(all, func(a, b state.Sidecar) int { return slices.Index(keys, a.Folded) - slices.Index(keys, b.Folded) })
+	sorting.By(all, func(a, b state.Sidecar) int { return slices.Index(keys, a.Folded) - slices.Index(keys, b.Folded) })
 	for _, c := range all {
 		if c.Missed != 0 {
 			if err := d.State.ForgetSidecar(ctx, run.Pair.ID, c.Key); err != nil {

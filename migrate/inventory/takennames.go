@@ -5,13 +5,13 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
 
 	"assetferry/internal/retry"
+	"assetferry/internal/sorting"
 	"assetferry/migrate"
 	"assetferry/state"
 )
@@ -38,7 +38,7 @@ func (n TakenNames) Among(ctx context.Context, items []state.Item) (taken []stat
 		}
 		return err
 	})
-	slices.SortFunc(taken, func(a, b state.Item) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	sorting.By(taken, func(a, b state.Item) int { return strings.Compare(string(a.Key), string(b.Key)) })
 	return taken, err
 }
 

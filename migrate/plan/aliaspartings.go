@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 
 	"assetferry/internal/faultpoint"
+	"assetferry/internal/sorting"
 	"assetferry/migrate"
 	"assetferry/migrate/plan/identical"
 	"assetferry/sources"
@@ -117,7 +117,7 @@ func (p *detachment) detach(ctx context.Context, a state.Alias) (i state.Item, s
 // end stores the collected changes.
 func (p *detachment) end(ctx context.Context) error {
 	if len(p.added) > 0 {
-		slices.SortFunc(p.added, func(a, b state.Item) int { return cmp.Compare(a.Key, b.Key) }) // of several owners
+		sorting.By(p.added, func(a, b state.Item) int { return cmp.Compare(a.Key, b.Key) }) // of several owners
 		if err := p.addDrift(ctx, p.added); err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/internal/clock"
 	"assetferry/internal/retry"
+	"assetferry/internal/sorting"
 	"assetferry/migrate"
 	"assetferry/migrate/inventory"
 	"assetferry/migrate/plan/identical"
@@ -138,7 +139,7 @@ func (c *existingAssets) toLookAt(ctx context.Context) (places []migrate.Place, 
 			places = append(places, place)
 		}
 	}
-	slices.SortFunc(places, func(a, b migrate.Place) int {
+	sorting.By(places, func(a, b migrate.Place) int {
 		return cmp.Or(cmp.Compare(a.Category, b.Category), cmp.Compare(a.Folder, b.Folder))
 	})
 	return places, nil

@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 
+	"assetferry/internal/sorting"
 	"assetferry/migrate"
 	"assetferry/migrate/inventory"
 	"assetferry/sources"
@@ -116,7 +116,7 @@ func (d *drift) driftOf(ctx context.Context, batch []state.Receipt) error {
 	if err := d.readRevisions(ctx, changed); err != nil {
 		return err
 	}
-	slices.SortFunc(changed, func(a, b changedAsset) int { return cmp.Compare(a.receipt.Key, b.receipt.Key) })
+	sorting.By(changed, func(a, b changedAsset) int { return cmp.Compare(a.receipt.Key, b.receipt.Key) })
 	for _, c := range changed {
 		if c.condition == migrate.ConditionUnchanged {
 			continue

@@ -8,6 +8,7 @@ import (
 
 	"assetferry/internal/metadata"
 	"assetferry/internal/retry"
+	"assetferry/internal/sorting"
 	"assetferry/migrate"
 	"assetferry/migrate/collect"
 	"assetferry/sources"
@@ -320,7 +321,7 @@ func inOrder(items map[sources.Key]state.Item) []state.Item {
 	for _, i := range items {
 		all = append(all, i)
 	}
-	slices.SortFunc(all, func(a, b state.Item) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	sorting.By(all, func(a, b state.Item) int { return strings.Compare(string(a.Key), string(b.Key)) })
 	return all
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"assetferry/internal/sorting"
 )
 
 // An entry is a category, a folder or an asset in a container. It joins its name and its ID in one
@@ -50,7 +52,7 @@ func distinct(entries []entry, suffixed func(name, id string) string) []entry {
 	byName := func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.Name(), b.Name()), cmp.Compare(a.since, b.since), cmp.Compare(a.ID(), b.ID()))
 	}
-	slices.SortFunc(entries, byName)
+	sorting.By(entries, byName)
 	entries = slices.CompactFunc(entries, func(a, b entry) bool { return a.text == b.text && a.id == b.id })
 	var renamed map[int]entry
 	for i := 1; i < len(entries); i++ {
@@ -73,7 +75,7 @@ func distinct(entries []entry, suffixed func(name, id string) string) []entry {
 		entries[i] = e
 	}
 	if renamed != nil {
-		slices.SortFunc(entries, byName)
+		sorting.By(entries, byName)
 	}
 	return entries
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/sorting"
 	"assetferry/sources"
 )
 
@@ -24,7 +25,7 @@ func (s *Source) Versions(ctx context.Context, o sources.Object) iter.Seq2[sourc
 			return err
 		}
 		all = slices.DeleteFunc(all, func(r assets.Revision) bool { return r.Current })
-		slices.SortStableFunc(all, func(a, b assets.Revision) int { return b.CreatedAt.Compare(a.CreatedAt) })
+		sorting.Stable(all, func(a, b assets.Revision) int { return b.CreatedAt.Compare(a.CreatedAt) })
 		for _, r := range all {
 			if err := yield(sources.Object{Key: o.Key, Size: r.Size, Time: r.CreatedAt.UTC(), VersionTag: o.VersionTag, ContentType: o.ContentType, Version: r.ID}); err != nil {
 				return err

@@ -3,11 +3,11 @@ package ckbox
 import (
 	"context"
 	"iter"
-	"slices"
 	"strings"
 	"time"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/sorting"
 	"assetferry/sources"
 )
 
@@ -92,7 +92,7 @@ func (w *walk) folder(f assets.Folder, parent string) entry {
 
 // inKeyOrder sorts containers like the keys in them: by name with a slash.
 func inKeyOrder(containers []entry) []entry {
-	slices.SortFunc(containers, func(a, b entry) int { return strings.Compare(a.Name()+"/", b.Name()+"/") })
+	sorting.By(containers, func(a, b entry) int { return strings.Compare(a.Name()+"/", b.Name()+"/") })
 	return containers
 }
 

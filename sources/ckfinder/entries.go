@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"assetferry/internal/retry"
+	"assetferry/internal/sorting"
 	"assetferry/sources/remote"
 )
 
@@ -33,7 +34,7 @@ func (s *Source) entries(ctx context.Context, at place) ([]entry, error) {
 	folders, noFolders := s.folders(ctx, at)
 	both.Wait()
 	entries := append(files, folders...)
-	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
+	sorting.By(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
 	// A duplicate name can be requested only once.
 	entries = slices.CompactFunc(entries, func(a, b entry) bool { return a.name == b.name })
 	if noFiles != nil {

@@ -19,6 +19,7 @@ import (
 	"assetferry/internal/cli/command"
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/event"
+	"assetferry/internal/sorting"
 	"assetferry/internal/ui"
 )
 
@@ -127,11 +128,11 @@ func (l *listing) sorted(all iter.Seq2[found, error]) iter.Seq2[found, error] {
 				return
 			}
 			if kept = append(kept, f); l.limit > 0 && len(kept) >= 2*l.limit {
-				slices.SortStableFunc(kept, l.compare)
+				sorting.Stable(kept, l.compare)
 				kept = slices.Delete(kept, l.limit, len(kept))
 			}
 		}
-		slices.SortStableFunc(kept, l.compare)
+		sorting.Stable(kept, l.compare)
 		for _, f := range kept {
 			if !yield(f, nil) {
 				return

@@ -13,6 +13,8 @@ import (
 	"sync"
 
 	"github.com/goccy/go-yaml"
+
+	"assetferry/internal/sorting"
 )
 
 //go:embed page.html
@@ -152,7 +154,7 @@ func (d *document) entry(path string, item pathItem, method string, op operation
 		e.Answers = append(e.Answers, d.reply(r.key, d.response(r.value)))
 	}
 	// Sorted by status, "default" last.
-	slices.SortStableFunc(e.Answers, func(a, b reply) int { return strings.Compare(a.Status, b.Status) })
+	sorting.Stable(e.Answers, func(a, b reply) int { return strings.Compare(a.Status, b.Status) })
 	return e
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"assetferry/internal/sorting"
 )
 
 // perPage is the maximum of entries on a page.
@@ -109,7 +111,7 @@ func (l *listing) Fields() []Attribute {
 	for name := range q {
 		all = append(all, Attribute{name, q.Get(name)})
 	}
-	slices.SortFunc(all, func(a, b Attribute) int { return strings.Compare(a.Name, b.Name) })
+	sorting.By(all, func(a, b Attribute) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 

@@ -8,6 +8,7 @@ import (
 	"assetferry/internal/sandbox/naming"
 	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/store"
+	"assetferry/internal/sorting"
 )
 
 // shelvedWorkspace counts the contents of a workspace.
@@ -214,6 +215,6 @@ func shelvedRevisions(s *store.Session, a records.Asset) ([]library.Revision, er
 			ID: st.Revision, Number: st.Number, Current: st.Revision == a.Revision, Size: st.Size, Made: st.Made, By: st.By,
 		})
 	}
-	slices.SortFunc(all, func(a, b library.Revision) int { return b.Number - a.Number })
+	sorting.By(all, func(a, b library.Revision) int { return b.Number - a.Number })
 	return all, nil
 }

@@ -2,8 +2,9 @@ package standin
 
 import (
 	"cmp"
-	"slices"
 	"sync"
+
+	"assetferry/internal/sorting"
 )
 
 // StatsPath is the path of the statistics. It needs no token, is not counted, and has no faults.
@@ -46,7 +47,7 @@ func (s *Stats) Counts() []Count {
 	for k, n := range s.counts {
 		all = append(all, Count{k.method, k.route, k.status, n})
 	}
-	slices.SortFunc(all, func(a, b Count) int {
+	sorting.By(all, func(a, b Count) int {
 		return cmp.Or(cmp.Compare(a.Route, b.Route), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Status, b.Status))
 	})
 	return all

@@ -9,8 +9,9 @@ package blocks
 
 import (
 	"cmp"
-	"slices"
 	"strings"
+
+	"assetferry/internal/sorting"
 )
 
 // A Width is an image of an asset in one width.
@@ -59,7 +60,7 @@ func Convert(text string, lookup Lookup) Result {
 	for _, p := range doc.pieces {
 		c.piece(p)
 	}
-	slices.SortStableFunc(c.result.Left, func(a, b Left) int { return cmp.Compare(a.At, b.At) })
+	sorting.Stable(c.result.Left, func(a, b Left) int { return cmp.Compare(a.At, b.At) })
 	c.result.Text = apply(text, c.edits)
 	return c.result
 }
@@ -88,7 +89,7 @@ func apply(text string, edits []edit) string {
 	if len(edits) == 0 {
 		return text
 	}
-	slices.SortFunc(edits, func(a, b edit) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
+	sorting.By(edits, func(a, b edit) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
 	var b strings.Builder
 	at := 0
 	for _, e := range edits {
