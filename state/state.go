@@ -97,6 +97,7 @@ type Store struct {
 
 	id     string          // of the state database
 	log    actionlog.Head  // as of the current write
+	added  bool            // whether this process added an entry to the log
 	former time.Time       // see FormerAlive
 	mark   *ownership.Mark // in the lock file; nil if opened for reading
 	owns   bool

@@ -90,10 +90,13 @@ func (s *Store) logged(ctx context.Context, tx *sql.Tx, e actionlog.Entry, stmt 
 	// The statement comes last, because its result is the result of the call.
 	result, err := tx.ExecContext(ctx, actionlog.Insert(len(args))+`; `+stmt, append(args, record.Values(head)...)...)
 	if err == nil {
-		s.log = head
+		s.log, s.added = head, true
 	}
 	return result, err
 }
+
+// Logged returns the end of the action log, and whether this process added an entry. It reads nothing.
+func (s *Store) Logged() (head actionlog.Head, added bool) { return s.log, s.added }
 
 // ReadLog calls a function for each line of the action log after a number of entries, and returns
 // the end of the log.

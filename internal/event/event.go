@@ -183,7 +183,9 @@ type Summary struct {
 	Throttled        int64   `json:"throttled,omitempty"`         // answers of the service that asked to slow down
 	ThrottledSeconds Seconds `json:"throttled_seconds,omitempty"` // seconds without new requests after such answers
 
-	Wave               string `json:"wave,omitempty"`                 // of the run
+	Wave               string `json:"wave,omitempty"`        // of the run
+	LogEntries         int64  `json:"log_entries,omitempty"` // end of the action log, if the run added an entry
+	LogSHA256          string `json:"log_sha256,omitempty"`
 	Forgotten          int64  `json:"forgotten,omitempty"`            // listed objects that state forget erased
 	Unassigned         int64  `json:"unassigned,omitempty"`           // objects in no wave
 	ChangedAfterFreeze int64  `json:"changed_after_freeze,omitempty"` // objects of the wave

@@ -339,6 +339,13 @@ func conclude(ctx context.Context, f *command.Factory, s *endpoints, id string, 
 	return exit.Said(exit.CodeItems)
 }
 
+// sumUpLog adds the end of the action log to the summary, if the run added an entry.
+func sumUpLog(f *command.Factory, store *state.Store) {
+	if head, added := store.Logged(); added {
+		f.Summary.LogEntries, f.Summary.LogSHA256 = head.Entries, head.Checksum
+	}
+}
+
 // printEnd prints the result of a run, its problems and its warnings. It reports whether rows of
 // the metadata table are invalid.
 func printEnd(ctx context.Context, f *command.Factory, s *endpoints, run state.Run, tallies []state.Tally, began time.Time) (invalid bool, err error) {
@@ -350,6 +357,7 @@ func printEnd(ctx context.Context, f *command.Factory, s *endpoints, run state.R
 	f.NoteMemory(ctx)
 	throttling := s.dest.Limiter.Throttling()
 	f.Summary.Throttled, f.Summary.ThrottledSeconds = throttling.Refused, event.Seconds(throttling.Held)
+	sumUpLog(f, s.store)
 	result := outcome.Result(run, tallies, took)
 	f.Out.Printf("%s", result)
 	if f.Publisher != nil {

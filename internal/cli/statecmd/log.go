@@ -22,6 +22,7 @@ import (
 
 func newLogCommand(f *command.Factory) *cobra.Command {
 	var since, output, check string
+	var head bool
 	c := &cobra.Command{
 		Use:   "log",
 		Short: "Show, export or verify the action log",
@@ -31,8 +32,9 @@ contains the checksum of the previous entry. The last line shows the checksum of
 the last entry. Keep it in another place: with it, you can find any later change
 of the log. For the fields and the limits, see assetferry help evidence.
 
-With --output, log writes an export of JSON Lines. With --check, log verifies
-such an export, and needs no state database.
+With --head, log shows only that checksum. Runs with --json have it in their
+summary. With --output, log writes an export of JSON Lines. With --check, log
+verifies such an export, and needs no state database.
 `,
 		Example: `  assetferry state log --since 2026-01-31
   assetferry state log --output log.jsonl
@@ -44,12 +46,21 @@ such an export, and needs no state database.
 					return err
 				}
 			}
+			for _, other := range []string{"since", "output", "check"} {
+				if err := cmdline.Together(cmd, "head", other, ""); err != nil {
+					return err
+				}
+			}
+			if head {
+				return showHead(ctx, f)
+			}
 			if check != "" {
 				return checkLog(f, check)
 			}
 			return showLog(ctx, f, since, output)
 		}),
 	}
+	c.Flags().BoolVar(&head, "head", false, "show only the number and the checksum of the last entry")
 	c.Flags().StringVar(&since, "since", "", "begin with the first entry on or after this `date`, such as 2026-01-31")
 	c.Flags().StringVar(&output, "output", "", "write an export to this `file`; - is stdout")
 	c.Flags().StringVar(&check, "check", "", "verify the export in this `file`")
@@ -81,6 +92,25 @@ func showLog(ctx context.Context, f *command.Factory, since, output string) erro
 		return changedLog(f, err, "check the state database:\n  assetferry state check")
 	}
 	printHead(f, shown, head)
+	return nil
+}
+
+// showHead shows the end of the log, without reading its entries.
+func showHead(ctx context.Context, f *command.Factory) error {
+	store, err := f.ReadState(ctx)
+	if err != nil {
+		return err
+	}
+	head, err := store.LogHead(ctx)
+	if err != nil {
+		return err
+	}
+	f.Out.Event("log_head", event.LogHead{Entries: head.Entries, SHA256: head.Checksum})
+	if head.Entries == 0 {
+		f.Out.Printf("The action log is empty.")
+		return nil
+	}
+	f.Out.Printf("%d %s", head.Entries, head.Checksum)
 	return nil
 }
 
