@@ -67,16 +67,20 @@ func (l *List) Verify(message, armored []byte, now time.Time) (Signer, error) {
 	if err := sshsig.Verify(bytes.NewReader(message), signature, known[0].key, signature.HashAlgorithm, Namespace); err != nil {
 		return Signer{}, fmt.Errorf("%w: %w", ErrSignature, err)
 	}
-	return signer.named(known, now)
+	return signer.named(known, Namespace, now)
 }
 
-// Holder returns the approver who has a key and may approve at the time now.
+// CertificateNamespace is the namespace of signers of certificates: the lines of a file can allow a
+// key to sign certificates and not to approve.
+const CertificateNamespace = "assetferry-certificate"
+
+// Holder returns the person who has a key and may sign certificates at the time now.
 func (l *List) Holder(key ssh.PublicKey, now time.Time) (Signer, error) {
 	signer, known, err := l.find(key)
 	if err != nil {
 		return Signer{}, err
 	}
-	return signer.named(known, now)
+	return signer.named(known, CertificateNamespace, now)
 }
 
 // find returns the lines of a key.
@@ -93,12 +97,12 @@ func (l *List) find(key ssh.PublicKey) (s Signer, known []entry, err error) {
 	return s, known, nil
 }
 
-// named adds the names in the lines of the key. One line must allow the key to approve; its names come
-// first. The other lines have further names of the same person.
-func (s Signer) named(known []entry, now time.Time) (Signer, error) {
-	allowed := slices.IndexFunc(known, func(e entry) bool { return e.refuses(now) == nil })
+// named adds the names in the lines of the key. One line must allow the key for the
+// namespace; its names come first. The other lines have further names of the same person.
+func (s Signer) named(known []entry, namespace string, now time.Time) (Signer, error) {
+	allowed := slices.IndexFunc(known, func(e entry) bool { return e.refuses(namespace, now) == nil })
 	if allowed < 0 {
-		return Signer{}, fmt.Errorf("%w: %s: %w", ErrNotAllowed, s.Fingerprint, known[0].refuses(now))
+		return Signer{}, fmt.Errorf("%w: %s: %w", ErrNotAllowed, s.Fingerprint, known[0].refuses(namespace, now))
 	}
 	s.Names = slices.Clone(known[allowed].names)
 	for _, e := range known {
@@ -111,11 +115,11 @@ func (s Signer) named(known []entry, now time.Time) (Signer, error) {
 	return s, nil
 }
 
-// refuses returns the reason why the key may not approve at a time, or nil if it may.
-func (e entry) refuses(now time.Time) error {
+// refuses returns the reason why the key may not sign for a namespace at a time, or nil if it may.
+func (e entry) refuses(namespace string, now time.Time) error {
 	switch {
-	case len(e.namespaces) > 0 && !slices.Contains(e.namespaces, Namespace):
-		return fmt.Errorf("its namespaces do not include %q", Namespace)
+	case len(e.namespaces) > 0 && !slices.Contains(e.namespaces, namespace):
+		return fmt.Errorf("its namespaces do not include %q", namespace)
 	case !e.after.IsZero() && now.Before(e.after):
 		return fmt.Errorf("it is not valid before %s", e.after.UTC().Format(time.RFC3339))
 	case !e.before.IsZero() && now.After(e.before):

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/event"
 	"assetferry/internal/report"
+	"assetferry/internal/shell"
 	"assetferry/internal/ui"
 	"assetferry/sources"
 	"assetferry/state"
@@ -78,6 +80,7 @@ func readKey(ctx context.Context, f *command.Factory, name string) (ed25519.Priv
 	if err != nil {
 		return nil, exit.Usage(fmt.Errorf("--key: %w", err), "")
 	}
+	warnReadable(f, name)
 	hint := "name a private Ed25519 key of ssh-keygen, or of openssl without a passphrase; to create one:\n  ssh-keygen -t ed25519 -f FILE"
 	key, err := certificate.ParseKey(text, nil)
 	if errors.Is(err, certificate.ErrPassphrase) {
@@ -94,6 +97,15 @@ func readKey(ctx context.Context, f *command.Factory, name string) (ed25519.Priv
 		return nil, exit.Usage(fmt.Errorf("--key %s: %w", ui.Sanitize(name), err), hint)
 	}
 	return key, nil
+}
+
+// warnReadable warns about a private key that other accounts can read, as ssh does.
+func warnReadable(f *command.Factory, name string) {
+	info, err := os.Stat(name)
+	if err == nil && runtime.GOOS != "windows" && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+		f.Out.Notef("Warning: other users can read the private key %s (mode %04o), so they can sign certificates. To keep it private:\n  %s",
+			ui.Sanitize(name), info.Mode().Perm(), "chmod 600 "+shell.Word(name))
+	}
 }
 
 // askPassphrase asks for a passphrase at the terminal. It is never in a flag or a variable.

@@ -22,7 +22,7 @@ var allowed = map[string][]string{
 	"internal/sandbox/docs":        {"internal/sorting"},
 	"state/erasure":                {"internal/metadata"},
 	"internal/certificate":         {"state/actionlog"},
-	"internal/cli/evidencecmd":     {"migrate", "migrate/verify", "sources", "state", "state/actionlog", "internal/approvers", "internal/certificate", "internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/cli/outcome", "internal/clock", "internal/event", "internal/report", "internal/ui"},
+	"internal/cli/evidencecmd":     {"migrate", "migrate/verify", "sources", "state", "state/actionlog", "internal/approvers", "internal/certificate", "internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/cli/outcome", "internal/clock", "internal/event", "internal/report", "internal/shell", "internal/ui"},
 	"internal/rights":              {"state", "internal/mapping", "internal/metadata"},
 	"internal/permissions":         {"internal/assets", "internal/retry", "internal/tabular"},
 	"internal/cli/permissionscmd":  {"sources/ckbox", "internal/cli/cmdline", "internal/cli/command", "internal/cli/exit", "internal/approval", "internal/assets", "internal/event", "internal/permissions", "internal/tabular", "internal/ui"},
