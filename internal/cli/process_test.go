@@ -137,7 +137,7 @@ func (p *process) wait(t testing.TB) int {
 type printed struct {
 	Type, Key, Action, State, Run, Class, Message, Old string
 	AssetID                                            string `json:"asset_id"`
-	Description                                        string
+	Description, Result                                string
 	BilledRequests                                     int `json:"billed_requests"`
 	Actions, States                                    map[string]int64
 	Bytes                                              int64
