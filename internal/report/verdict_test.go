@@ -134,3 +134,22 @@ func TestSelection(t *testing.T) {
 
 // accounted returns results whose objects are all accounted for.
 func accounted(all ...Part) Results { return reportOf(production, Verdict{}, all...).Results }
+
+// TestCommandsOfVerdicts verifies that the next command has the source of the run and its wave.
+func TestCommandsOfVerdicts(t *testing.T) {
+	for _, tc := range []struct{ source, wave, verify, migrate string }{
+		{"s3://photos/2024", "", "assetferry verify --content", "assetferry migrate s3://photos/2024"},
+		{"s3://my photos", "press", "assetferry verify --content --wave press", "assetferry migrate 's3://my photos' --wave press"},
+		{"photos", "press", "assetferry verify --content --wave press", "assetferry migrate SOURCE --wave press"},
+	} {
+		r := verifiedSample().Report
+		r.Skipped, r.Sync, r.Run.Source, r.Run.Wave, r.Verification = nil, nil, tc.source, tc.wave, Verification{Level: "none"}
+		if got := judge(r).NextStep().Command; got != tc.verify {
+			t.Errorf("not verified: %s, want %s", got, tc.verify)
+		}
+		r.Undo = Undo{By: []UndoneBy{{Run: "x", Trashed: Amount{1, 1}}}}
+		if got := judge(r).NextStep().Command; got != tc.migrate {
+			t.Errorf("undone: %s, want %s", got, tc.migrate)
+		}
+	}
+}
