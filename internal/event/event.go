@@ -219,7 +219,7 @@ type Versions struct {
 	OlderBytes   int64 `json:"older_bytes"`
 	Brought      int64 `json:"brought"`
 	BroughtBytes int64 `json:"brought_bytes"`
-	Omitted      int64 `json:"omitted"`
+	Omitted      int64 `json:"omitted_versions"`
 }
 
 // An Unassigned is an "unassigned" event: an object in no wave, from plan with --verbose.

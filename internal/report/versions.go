@@ -14,7 +14,7 @@ type Versions struct {
 	Objects int64  `json:"objects"` // with older versions
 	Older   Amount `json:"older"`
 	Brought Amount `json:"brought"`
-	Omitted int64  `json:"omitted"`
+	Omitted int64  `json:"omitted_versions"`
 }
 
 // versions counts older versions, if the run brings any.
