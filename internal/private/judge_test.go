@@ -40,8 +40,8 @@ func TestFolders(t *testing.T) {
 		"of another group":        {Access{Owner: 1000, Group: 100, Mode: dir | 0o775}, "group"},
 		"of all":                  {Access{Owner: 1000, Group: 1000, Mode: dir | 0o777}, "all accounts"},
 		"of all, but sticky":      {Access{Owner: 0, Group: 0, Mode: dir | fs.ModeSticky | 0o777}, "all accounts"},
-		"of another account":      {Access{Owner: 1001, Group: 1001, Mode: dir | 0o755}, "belongs to account"},
-		"of another one, private": {Access{Owner: 1001, Group: 1001, Mode: dir | 0o700}, "belongs to account"},
+		"of another account":      {Access{Owner: 300_001, Group: 300_001, Mode: dir | 0o755}, "belongs to account"},
+		"of another one, private": {Access{Owner: 300_001, Group: 300_001, Mode: dir | 0o700}, "belongs to account"},
 	} {
 		t.Run(name, func(t *testing.T) { refused(t, alice.judgeFolder("/x", "--state /x/private/a.db", c.a), c.want) })
 	}
@@ -59,7 +59,7 @@ func TestFiles(t *testing.T) {
 		"ours":               {Access{Owner: 1000, Mode: regular | 0o600}, ""},
 		"ours, too open":     {Access{Owner: 1000, Mode: regular | 0o666}, ""}, // repaired
 		"a folder":           {Access{Owner: 1000, Mode: dir | 0o700}, ""},
-		"of another account": {Access{Owner: 1001, Mode: regular | 0o666}, "belongs to account 1001"},
+		"of another account": {Access{Owner: 300_001, Mode: regular | 0o666}, "belongs to account 300001"},
 		"of root":            {Access{Owner: 0, Mode: regular | 0o666}, "belongs to account"},
 		"a link":             {Access{Owner: 1000, Mode: fs.ModeSymlink | 0o777}, "neither"},
 		"a pipe":             {Access{Owner: 1000, Mode: fs.ModeNamedPipe | 0o600}, "neither"},
@@ -79,13 +79,13 @@ func TestReading(t *testing.T) {
 	}{
 		"own":                      {Account{1000, 1000}, Access{Owner: 1000}, private, ""},
 		"of root":                  {Account{1000, 1000}, Access{Owner: 0, Mode: 0o644}, Access{Owner: 0, Mode: dir | 0o755}, ""},
-		"of another":               {Account{1000, 1000}, Access{Owner: 1001, Mode: 0o644}, Access{Owner: 0, Mode: dir | 0o755}, "belongs to"},
+		"of another":               {Account{1000, 1000}, Access{Owner: 300_001, Mode: 0o644}, Access{Owner: 0, Mode: dir | 0o755}, "belongs to"},
 		"by root":                  {Account{0, 0}, Access{Owner: 1000}, private, ""},
 		"by root, in a shared":     {Account{0, 0}, Access{Owner: 1000}, Access{Owner: 1000, Mode: dir | 0o777}, "all accounts"},
 		"by root, open to all":     {Account{0, 0}, Access{Owner: 1000, Mode: 0o666}, private, "is writable by other accounts"},
 		"of root, open to a group": {Account{1000, 1000}, Access{Owner: 0, Mode: 0o664}, Access{Owner: 0, Mode: dir | 0o755}, "is writable by other accounts"},
 		"own, open to all":         {Account{1000, 1000}, Access{Owner: 1000, Mode: 0o666}, private, ""}, // repaired
-		"by root, in a third":      {Account{0, 0}, Access{Owner: 1000}, Access{Owner: 1001, Mode: dir | 0o700}, "belongs to account 1001"},
+		"by root, in a third":      {Account{0, 0}, Access{Owner: 1000}, Access{Owner: 300_001, Mode: dir | 0o700}, "belongs to account 300001"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			refused(t, c.me.judgeReading("/x/a.db", "--state", "--state /y", c.a, c.folder), c.want)
@@ -102,7 +102,7 @@ func TestLogs(t *testing.T) {
 		want      string
 	}{
 		"ours":                        {Access{Owner: 1000, Mode: 0o600, Links: 1}, shared, true, ""},
-		"of another account":          {Access{Owner: 1001, Mode: 0o666, Links: 1}, shared, true, "belongs to account 1001"},
+		"of another account":          {Access{Owner: 300_001, Mode: 0o666, Links: 1}, shared, true, "belongs to account 300001"},
 		"a second name, shared":       {Access{Owner: 1000, Mode: 0o600, Links: 2}, shared, true, "several hard links"},
 		"a second name, among ours":   {Access{Owner: 1000, Mode: 0o600, Links: 2}, own, true, ""},
 		"a device":                    {Access{Owner: 0, Mode: fs.ModeDevice | fs.ModeCharDevice | 0o666, Links: 1}, own, true, ""},

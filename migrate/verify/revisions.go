@@ -92,7 +92,7 @@ func (c *comparison) compareRevisions(ctx context.Context, r state.Receipt, want
 		next += at + 1
 	}
 	if more := len(got) - len(want); more > 0 {
-		c.differs(r, true, fmt.Sprintf("has %d revisions besides the current one, %d more than runs with --versions uploaded", len(got), more))
+		c.differs(r, true, fmt.Sprintf("has %d revisions besides the current one, %d more than were uploaded", len(got), more))
 	}
 	return nil
 }

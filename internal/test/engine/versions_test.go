@@ -335,7 +335,7 @@ func TestVerifyVersions(t *testing.T) {
 	again := w.migrate(sync3)
 	check(verify.LevelListing, 5, reordered)
 	must(t, ignore(w.undoRun(t.Context(), w.deps(), again.Run.ID, true)))
-	check(verify.LevelListing, 3, reordered, "b.jpg revisions: note: has 3 revisions besides the current one, 2 more than runs with --versions uploaded")
+	check(verify.LevelListing, 3, reordered, "b.jpg revisions: note: has 3 revisions besides the current one, 2 more than were uploaded")
 	must(t, ignore(w.undoRun(t.Context(), w.deps(), synced.Run.ID, true)))
 }
 
