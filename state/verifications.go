@@ -104,7 +104,9 @@ func forgetEarlier(ctx context.Context, tx *sql.Tx, v Verification) error {
 			return err
 		}
 	}
-	_, err = tx.ExecContext(ctx, `DELETE FROM differences`+ofPair+` AND asset IN (SELECT asset FROM wave_checks WHERE pair = ?1 AND verification = ?2)`, v.Pair, v.ID)
+	// An asset without a receipt was replaced, trashed or undone since its difference was found.
+	_, err = tx.ExecContext(ctx, `DELETE FROM differences`+ofPair+` AND (asset IN (SELECT asset FROM wave_checks WHERE pair = ?1 AND verification = ?2)
+		OR NOT EXISTS (SELECT 1 FROM receipts r WHERE r.pair = ?1 AND r.asset = differences.asset))`, v.Pair, v.ID)
 	return err
 }
 

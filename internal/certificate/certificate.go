@@ -87,7 +87,8 @@ type Wave struct {
 	Folders []string `json:"folders,omitempty"`
 	Include []string `json:"include,omitempty"`
 	Exclude []string `json:"exclude,omitempty"`
-	Run     string   `json:"run,omitempty"` // empty if there is none
+	Omitted []string `json:"omitted,omitempty"` // globs that the last run excluded
+	Run     string   `json:"run,omitempty"`     // empty if there is none
 	Result  string   `json:"result"`
 }
 

@@ -353,28 +353,31 @@ type Lost struct {
 }
 
 // Lost returns the number of rows whose object was not looked up so far, and the first of them. has
-// selects them by the names of their objects; nil: all.
+// selects them by the keys of their objects, and leaves out rows without one; nil: all.
 func (t *Table) Lost(most int, has func(name string) bool) (total int, first []Lost, err error) {
 	var begins []int64
 	for n := range t.x.Len() {
 		if e := t.x.at(n); !e.isAlso() && !t.met.has(n) {
-			total++
-			at, _ := slices.BinarySearch(begins, e.at())
-			if begins = slices.Insert(begins, at, e.at()); has == nil && len(begins) > most {
-				begins = begins[:most]
-			}
+			begins = append(begins, e.at())
 		}
 	}
+	slices.Sort(begins)
 	for _, at := range begins {
-		r, line, _, err := t.place(at)
-		switch {
-		case err != nil:
-			return 0, nil, err
-		case has != nil && !has(r.known):
-			total--
-		case len(first) < most:
-			first = append(first, Lost{line, r.known})
+		if has != nil {
+			if r, err := t.row(at); err != nil {
+				return 0, nil, err
+			} else if r.by != byKey || !has(r.known) {
+				continue
+			}
 		}
+		if total++; len(first) >= most {
+			continue
+		}
+		r, line, _, err := t.place(at) // it reads the file from its beginning
+		if err != nil {
+			return 0, nil, err
+		}
+		first = append(first, Lost{line, r.known})
 	}
 	return total, first, nil
 }

@@ -49,7 +49,7 @@ func (f Freeze) Text() string {
 	deleted := ui.CountedAs(f.Deleted.Objects, "object was deleted", "objects were deleted")
 	switch {
 	case f.Changed.Objects+f.Deleted.Objects == 0:
-		return "No object changed at the source since then."
+		return "No later change of an object at the source is known, and this run trashed none."
 	case f.Changed.Objects == 0:
 		return deleted + " at the source since then."
 	}

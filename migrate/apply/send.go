@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -249,9 +250,16 @@ func judge(ctx context.Context, i state.Item, err error) result {
 	case class == retry.Fatal:
 		r.release, r.fatal = true, err
 	default:
-		r.refused = class == retry.Permanent && !body
+		r.refused = !body && refusesContent(err)
 	}
 	return r
+}
+
+// refusesContent reports whether the service refused a name or a content. Other permanent errors, such
+// as 404 for a folder, can have a cause outside of the object.
+func refusesContent(err error) bool {
+	e, ok := errors.AsType[*assets.Error](err)
+	return ok && slices.Contains([]int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}, e.Status)
 }
 
 // alike returns the part of an error that is the same for all items that fail in the same way.

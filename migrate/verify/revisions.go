@@ -47,7 +47,6 @@ func (c *comparison) revisionsOf(ctx context.Context, r state.Receipt) error {
 	if err != nil {
 		return err
 	}
-	want = withoutUndone(want, r)
 	got, err := c.Dest.Revisions(ctx, r.Asset)
 	class, _ := retry.Classify(err)
 	switch {
@@ -55,7 +54,7 @@ func (c *comparison) revisionsOf(ctx context.Context, r state.Receipt) error {
 		return context.Cause(ctx)
 	case err != nil && class == retry.Fatal:
 		return err
-	case errors.Is(err, fs.ErrNotExist): // reported as missing
+	case errors.Is(err, fs.ErrNotExist) && !c.exists(ctx, r): // reported as missing
 		return nil
 	case err != nil:
 		c.differs(r, false, "its revisions cannot be listed: "+err.Error())
@@ -68,6 +67,12 @@ func (c *comparison) revisionsOf(ctx context.Context, r state.Receipt) error {
 	return c.compareRevisions(ctx, r, want, got)
 }
 
+// exists reports whether the service has the asset, or may have it.
+func (c *comparison) exists(ctx context.Context, r state.Receipt) bool {
+	_, err := c.Dest.Asset(ctx, r.Asset)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
 func (c *comparison) count(revisions int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,10 +83,16 @@ func (c *comparison) compareRevisions(ctx context.Context, r state.Receipt, want
 	next := 0
 	for _, w := range want {
 		at, err := c.findRevision(ctx, r, w, got[next:])
-		if err != nil {
+		class, _ := retry.Classify(err)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil && class == retry.Fatal:
 			return err
-		}
-		if at < 0 {
+		case err != nil:
+			c.differs(r, false, fmt.Sprintf("revision %d of %d cannot be read: %v", w.Num, len(want), err))
+			continue
+		case at < 0:
 			text := fmt.Sprintf("revision %d of %d", w.Num, len(want))
 			if !w.Time.IsZero() {
 				text += ", the version changed " + w.Time.Format(time.DateTime)
@@ -112,15 +123,13 @@ func (c *comparison) findRevision(ctx context.Context, r state.Receipt, want sta
 		if err == nil {
 			checksum, _, err = inventory.ChecksumOf(body)
 		}
-		switch class, _ := retry.Classify(err); {
-		case ctx.Err() != nil:
-			return -1, context.Cause(ctx)
-		case err != nil && class == retry.Fatal:
-			return -1, err
+		switch {
 		case errors.Is(err, assets.ErrRefused): // this says nothing about the content
 			c.refused.add(r.Key, err)
 			return n, nil
-		case err == nil && bytes.Equal(checksum, want.Checksum):
+		case err != nil:
+			return -1, err
+		case bytes.Equal(checksum, want.Checksum):
 			return n, nil
 		}
 	}
@@ -129,13 +138,4 @@ func (c *comparison) findRevision(ctx context.Context, r state.Receipt, want sta
 
 func (c *comparison) differs(r state.Receipt, note bool, what string) {
 	c.found(migrate.Difference{Key: string(r.Key), Asset: r.Asset, Field: "revisions", What: what, Note: note})
-}
-
-// withoutUndone returns the recorded revisions before the current content: an undo makes an earlier
-// one current again, and keeps the records.
-func withoutUndone(all []state.Revision, r state.Receipt) []state.Revision {
-	if at := slices.IndexFunc(all, func(v state.Revision) bool { return bytes.Equal(v.Checksum, r.Checksum) }); at >= 0 {
-		return all[:at]
-	}
-	return all
 }

@@ -213,7 +213,8 @@ func (v *Verifier) compare(ctx context.Context, result *state.Verification) ([]s
 	if v.isAsExpected() {
 		result.Receipts = total
 		v.Watch.Progress(total, 0)
-		return c.differences, c.verifyRevisions(ctx)
+		err := c.verifyRevisions(ctx) // it adds differences
+		return c.differences, err
 	}
 	for page, err := range migrate.Pages(v.sightings(ctx), migrate.PageSize) {
 		if err == nil {

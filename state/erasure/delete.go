@@ -30,7 +30,7 @@ func deletions() []string {
 	for _, table := range []string{"attempts", "former", "contents", "versions", "histories", "items"} {
 		statements = append(statements, `DELETE FROM `+table+` WHERE run`+ofPair+` AND key`+keys)
 	}
-	for _, table := range []string{"revisions", "open_histories", "namesakes", "content_checks"} {
+	for _, table := range []string{"revisions", "open_histories", "namesakes", "content_checks", "wave_checks"} {
 		statements = append(statements, `DELETE FROM `+table+` WHERE pair = ?1 AND asset`+assets)
 	}
 	return append(statements,

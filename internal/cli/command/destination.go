@@ -102,6 +102,7 @@ func (f *Factory) OpenPermitted(ctx context.Context, readOnly bool, s Subject) (
 	if err != nil {
 		return nil, err
 	}
+	f.Settings.MaxTag = max(dest.Profile.MaxTag, 0) // before an approval of the rules is checked
 	need := f.Requirement(dest, d.TokenCommand != "")
 	dest.Guarded = need.Required
 	readOnly = readOnly || dest.Guarded && s.SendsNothing

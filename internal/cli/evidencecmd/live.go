@@ -54,6 +54,10 @@ func checkLive(ctx context.Context, f *command.Factory, name string, c certifica
 	v := verify.New(migrate.Deps{Dest: dest.Client, State: store, Log: f.Out.Log(), Now: dest.Now}, level, 0)
 	v.Concurrency, v.Unlisted = f.Settings.Concurrency, verify.DefaultUnlisted+2*dest.Profile.ListingDelay
 	watch := f.Watch()
+	if c.Scope.Kind == certificate.ScopeWave {
+		w := c.Scope.Waves[0]
+		v.Wave = &migrate.Wave{Name: w.Name, Folders: w.Folders, Include: w.Include, Exclude: w.Exclude}
+	}
 	inScope := &scoped{Observer: watch, has: covers(c.Scope)}
 	v.Watch = inScope
 	result, err := v.Verify(ctx, pair)

@@ -3,6 +3,7 @@ package evidencecmd
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"assetferry/internal/certificate"
@@ -29,7 +30,7 @@ func readLog(ctx context.Context, store *state.Store, pair state.Pair) (*sealedL
 				l.overrides[e.Run] = append(l.overrides[e.Run], o)
 			}
 		}
-		if e.Kind == actionlog.URLsChecked && e.Details["source"] == pair.Source && e.Details["destination"] == pair.Destination {
+		if e.Kind == actionlog.URLsChecked && e.Details["run"] == nil && e.Details["source"] == pair.Source && e.Details["destination"] == pair.Destination {
 			wave, _ := e.Details["wave"].(string)
 			l.checks[wave] = &certificate.URLCheck{At: e.Time, Checked: number(e.Details["checked"]), Wrong: number(e.Details["wrong"]), Readable: number(e.Details["readable"])}
 		}
@@ -47,24 +48,36 @@ func number(v any) int64 {
 	return i
 }
 
-// urls returns the last check of the URLs of all given waves: one of the whole source, or the sum of
-// one for each wave, whose time is that of the oldest. It is nil if URLs of a wave were not checked.
+// urls returns the last checks of the URLs of the given waves, or of all ("" for the source): one of the
+// whole source, and those of waves after it. Its time is that of the oldest. It is nil if URLs of a wave
+// were not checked.
 func (l *sealedLog) urls(waves []string) *certificate.URLCheck {
+	whole, source := l.checks[""], slices.Contains(waves, "")
+	if source {
+		waves = slices.Sorted(maps.Keys(l.checks))
+	}
 	var sum *certificate.URLCheck
+	checked := 0
 	for _, wave := range waves {
-		c, whole := l.checks[wave], l.checks[""]
-		switch {
-		case c == nil || whole != nil && whole.At.After(c.At):
-			return whole
-		case sum == nil:
-			first := *c
-			sum = &first
-		default:
-			sum.Checked, sum.Wrong, sum.Readable = sum.Checked+c.Checked, sum.Wrong+c.Wrong, sum.Readable+c.Readable
-			if c.At.Before(sum.At) {
-				sum.At = c.At
-			}
+		if c := l.checks[wave]; wave != "" && c != nil && (whole == nil || c.At.After(whole.At)) {
+			sum, checked = plus(sum, *c), checked+1
 		}
 	}
-	return sum
+	switch {
+	case whole == nil && (checked < len(waves) || source):
+		return nil
+	case whole == nil, checked == len(waves): // all were checked again
+		return sum
+	}
+	return plus(sum, *whole)
+}
+
+func plus(sum *certificate.URLCheck, c certificate.URLCheck) *certificate.URLCheck {
+	if sum != nil {
+		c.Checked, c.Wrong, c.Readable = c.Checked+sum.Checked, c.Wrong+sum.Wrong, c.Readable+sum.Readable
+		if sum.At.Before(c.At) {
+			c.At = sum.At
+		}
+	}
+	return &c
 }

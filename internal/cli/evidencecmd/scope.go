@@ -12,6 +12,7 @@ import (
 	"assetferry/internal/report"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
+	"assetferry/migrate/verify"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -67,14 +68,33 @@ func (s *subject) certifySource(ctx context.Context, run state.Run) (certificate
 	if c.Verdict.Complete && run.Pair.Wave != "" {
 		c.Verdict = partly(fmt.Sprintf("The last run covered only wave %s. %s", run.Pair.Wave, c.Verdict.Message))
 	}
-	if c.Verdict.Complete && len(c.Scope.Include) > 0 && skips(c, migrate.ReasonExcluded) {
-		whole, err := s.hasWholeRun()
-		if err == nil && !whole {
-			c.Verdict = partly(fmt.Sprintf("The runs covered only --include %s. %s", strings.Join(c.Scope.Include, " "), c.Verdict.Message))
-		}
-		return c, err
+	if c.Verdict.Complete {
+		c.Verdict, err = s.asSelected(run, c)
 	}
-	return c, nil
+	return c, err
+}
+
+// asSelected returns the verdict on a run, which is complete for a part of the source if its rules
+// selected objects. A run of objects that failed before completes an earlier whole run.
+func (s *subject) asSelected(run state.Run, c certificate.Certificate) (certificate.Verdict, error) {
+	rules, err := migrate.ReadRules(run)
+	if err != nil || !rules.IsNarrow() {
+		return c.Verdict, err
+	}
+	if rules.Retries() {
+		whole, err := s.hasWholeRun(run.Pair.Wave)
+		if err != nil || whole {
+			return c.Verdict, err
+		}
+		return partly("No run covered all objects. " + c.Verdict.Message), nil
+	}
+	if len(rules.Include) > 0 {
+		if !skips(c, migrate.ReasonExcluded) { // the globs match all objects
+			return c.Verdict, nil
+		}
+		return partly(fmt.Sprintf("The last run covered only --include %s. %s", strings.Join(rules.Include, " "), c.Verdict.Message)), nil
+	}
+	return partly("The last run covered only selected objects. " + c.Verdict.Message), nil
 }
 
 // partly is the verdict on a migration of which runs covered a part.
@@ -86,12 +106,12 @@ func skips(c certificate.Certificate, why migrate.Reason) bool {
 	return slices.ContainsFunc(c.Skipped, func(s certificate.Count) bool { return s.Reason == string(why) })
 }
 
-// hasWholeRun reports whether a finished run covered the whole source.
-func (s *subject) hasWholeRun() (bool, error) {
+// hasWholeRun reports whether a finished run covered a whole wave, or the whole source ("").
+func (s *subject) hasWholeRun(wave string) (bool, error) {
 	undone := map[int64]bool{}
 	for _, r := range s.runs {
 		undone[r.Undoes] = true
-		if r.State != state.Finished || r.Undoes != 0 || undone[r.Num] || r.Pair.Wave != "" {
+		if r.State != state.Finished || r.Undoes != 0 || undone[r.Num] || r.Pair.Wave != wave {
 			continue
 		}
 		rules, err := migrate.ReadRules(r)
@@ -122,13 +142,14 @@ func (s *subject) certifyWaves(ctx context.Context, run state.Run, waves migrate
 		if err != nil {
 			return all, err
 		}
-		if one.Verdict, err = asDefined(s.runs[at], w, one.Verdict); err != nil {
+		if one.Verdict, err = s.asDefined(s.runs[at], w, one); err != nil {
 			return all, err
 		}
 		if !one.Verdict.Complete {
 			missing = append(missing, fmt.Sprintf("Wave %s: %s. %s", w.Name, one.Verdict.Title, one.Verdict.Message))
 		}
 		sealed.Run, sealed.Result = s.runs[at].ID, one.Verdict.Title
+		sealed.Omitted = one.Scope.Exclude
 		if scope := append(all.Scope.Waves, sealed); first {
 			all, first = one, false
 			all.Scope.Waves = scope
@@ -162,17 +183,15 @@ func verifiedText(v certificate.Verification) string {
 
 // asDefined returns the verdict on a wave, which is not complete if its definition has changed since
 // its last run.
-func asDefined(run state.Run, w *migrate.Wave, v certificate.Verdict) (certificate.Verdict, error) {
+func (s *subject) asDefined(run state.Run, w *migrate.Wave, c certificate.Certificate) (certificate.Verdict, error) {
 	rules, err := migrate.ReadRules(run)
 	switch {
-	case err != nil || !v.Complete:
-		return v, err
+	case err != nil || !c.Verdict.Complete:
+		return c.Verdict, err
 	case rules.Wave == nil || rules.Wave.Text() != w.Text():
 		return certificate.Verdict{Kind: string(report.Incomplete), Title: "Incomplete", Message: fmt.Sprintf("The wave was different in its last run: %s.", rules.Wave.Text())}, nil
-	case len(rules.Include) > 0:
-		return partly(fmt.Sprintf("The last run covered only --include %s. %s", strings.Join(rules.Include, " "), v.Message)), nil
 	}
-	return v, nil
+	return s.asSelected(run, c)
 }
 
 // join adds the numbers of a wave to those of others.
@@ -182,12 +201,32 @@ func join(all *certificate.Certificate, one certificate.Certificate) {
 	all.EarlierFailed += one.EarlierFailed
 	v, w := &all.Verification, one.Verification
 	v.Differences, v.Verified, v.ByChecksum, v.NotVerified = v.Differences+w.Differences, v.Verified+w.Verified, v.ByChecksum+w.ByChecksum, v.NotVerified+w.NotVerified
+	if w.Level != v.Level { // the weaker one of both
+		v.Level = weaker(v.Level, w.Level)
+	}
+	if v.At == nil || w.At == nil || w.At.Before(*v.At) {
+		v.At = w.At
+	}
+	all.Scope.Include, all.Scope.Exclude = nil, nil // each wave has its own
+	if one.Undo.Possible && !all.Undo.Possible {
+		all.Undo.Possible, all.Undo.Message = true, one.Undo.Message
+	}
 	if all.Verdict.Complete && !one.Verdict.Complete {
 		all.Verdict = one.Verdict
 	}
 	if u := one.Undo.Until; u != nil && (all.Undo.Until == nil || u.Before(*all.Undo.Until)) {
 		all.Undo.Until = u
 	}
+}
+
+// weaker returns the level of verification that says less.
+func weaker(a, b string) string {
+	for _, level := range []string{"none", verify.LevelListing, verify.LevelSample} {
+		if a == level || b == level {
+			return level
+		}
+	}
+	return a
 }
 
 func joinAmounts(a, b certificate.Amount) certificate.Amount {
@@ -252,6 +291,9 @@ func waveText(waves []certificate.Wave) string {
 	for n, w := range waves {
 		texts[n] = "wave " + (&migrate.Wave{Name: w.Name, Folders: w.Folders, Include: w.Include, Exclude: w.Exclude}).Text()
 		if len(waves) > 1 {
+			for _, glob := range w.Omitted {
+				texts[n] += " " + strings.Join(cmdline.WithValue("exclude", glob), " ")
+			}
 			texts[n] += " (" + w.Result + ")"
 		}
 	}

@@ -68,7 +68,6 @@ func openEndpoints(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	if err := approved.isFor(s.dest); err != nil {
 		return nil, err
 	}
-	f.Settings.MaxTag = max(s.dest.Profile.MaxTag, 0)
 	path, err := f.Ping(ctx, s.dest)
 	if err != nil {
 		return nil, err

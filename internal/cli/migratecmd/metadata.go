@@ -209,7 +209,7 @@ func meetAll(ctx context.Context, s *endpoints, run state.Run) error {
 		}
 	}
 	for r, err := range s.store.Receipts(ctx, s.pair.ID, "") {
-		if err == nil {
+		if err == nil && s.rules.Wave.HasKey(r.Key) {
 			err = meet(metadata.Identity{Key: string(r.Key), Checksum: r.Checksum})
 		}
 		if err != nil {
@@ -218,7 +218,7 @@ func meetAll(ctx context.Context, s *endpoints, run state.Run) error {
 	}
 	for d, err := range s.store.Described(ctx, s.pair.ID, "") {
 		var given metadata.Found
-		if err == nil {
+		if err == nil && s.rules.Wave.HasKey(d.Key) {
 			given, err = metadata.DecodeFound(d.OldURLs)
 		}
 		if err == nil && given != nil {

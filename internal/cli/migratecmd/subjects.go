@@ -114,6 +114,9 @@ func describingLines(f *command.Factory) []string {
 	if c.Metadata != "" {
 		lines = append(lines, "metadata: "+c.Metadata)
 	}
+	if c.Collections != "" {
+		lines = append(lines, "collections: "+c.Collections, "collections_as: "+c.CollectionsAs, "collection_prefix: "+c.CollectionPrefix)
+	}
 	return lines
 }
 

@@ -19,7 +19,7 @@ const runsOfWave = 10_000
 func undoWave(ctx context.Context, f *command.Factory, o undoOptions) error {
 	f.Summary = &event.Summary{Command: "undo", Wave: f.Settings.Wave}
 	defer f.StartWindow()()
-	runs, err := undoableOf(ctx, f)
+	runs, others, err := undoableOf(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func undoWave(ctx context.Context, f *command.Factory, o undoOptions) error {
 		if n > 0 {
 			f.Out.Event("summary", *f.Summary)
 		}
-		o.run, o.afterLater = run.ID, !o.apply && n > 0
+		o.run, o.afterLater = run.ID, !o.apply && n > 0 && run.Num > others[run.Pair.ID]
 		if err := undoIn(ctx, f, s, o); err != nil && !exit.IsSaid(err) {
 			showLeft(f, left)
 			return err
@@ -71,34 +71,41 @@ func showLeft(f *command.Factory, left []state.Run) {
 	f.Out.Notef("%s of wave %s not undone: %s. To go on:\n  %s", ui.CountedAs(int64(len(left)), "run", "runs"), f.Settings.Wave, strings.Join(ids, ", "), f.Again("undo", nil))
 }
 
-// undoableOf lists the runs of the chosen wave that an undo would change, the newest first.
-func undoableOf(ctx context.Context, f *command.Factory) (found []state.Run, err error) {
+// undoableOf lists the runs of the chosen wave that an undo would change, the newest first, and for
+// each source the number of the newest other run with such assets.
+func undoableOf(ctx context.Context, f *command.Factory) (found []state.Run, others map[int64]int64, err error) {
+	others = map[int64]int64{}
 	store, err := f.ReadState(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	pairs, err := store.Pairs(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, p := range pairs {
 		runs, err := store.RunsOf(ctx, p.ID, runsOfWave)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, r := range runs {
-			if r.Pair.Wave != f.Settings.Wave || r.Undoes != 0 || r.Command == "plan" {
+			ofWave := r.Pair.Wave == f.Settings.Wave
+			if r.Undoes != 0 || r.Command == "plan" || !ofWave && others[p.ID] > 0 {
 				continue
 			}
-			if undoable, err := store.IsUndoable(ctx, r); err != nil {
-				return nil, err
-			} else if undoable {
+			undoable, err := store.IsUndoable(ctx, r)
+			switch {
+			case err != nil:
+				return nil, nil, err
+			case undoable && ofWave:
 				found = append(found, r)
+			case undoable:
+				others[p.ID] = r.Num
 			}
 		}
 	}
 	if len(found) > 0 {
 		f.Out.Notef("Wave %s has %s to undo.", f.Settings.Wave, ui.Counted(int64(len(found)), "run"))
 	}
-	return found, nil
+	return found, others, nil
 }

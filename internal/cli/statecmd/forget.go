@@ -177,7 +177,7 @@ func pairOfKeys(ctx context.Context, store *state.Store, keys []string, source s
 func unknownKey(pairs []state.Pair, key string) error {
 	for _, p := range pairs {
 		if p.Forgotten.Has(key) {
-			return exit.With(exit.CodeNoSuch, fmt.Errorf("%s is forgotten already", ui.Sanitize(key)), "nothing to do; to let later runs upload the object again, add --allow-again")
+			return exit.With(exit.CodeNoSuch, fmt.Errorf("%s is forgotten already", ui.Sanitize(key)), "if the first call was interrupted, run:\n  assetferry state compact\n  assetferry state backup\nTo let later runs upload the object again, add --allow-again")
 		}
 	}
 	return exit.With(exit.CodeNoSuch, fmt.Errorf("the state database has no data about the object %s", ui.Sanitize(key)), "check the key. KEY is the path of the object below the source, as explain shows it")

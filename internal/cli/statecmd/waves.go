@@ -234,10 +234,10 @@ func (w *waveStatus) addEntry(e actionlog.Entry) {
 		return n
 	}
 	switch {
-	case e.Kind == actionlog.CertificateCreated && (len(waves) == 0 || slices.Contains(waves, any(w.Name))):
+	case e.Kind == actionlog.CertificateCreated && d["complete"] == true && (len(waves) == 0 || slices.Contains(waves, any(w.Name))):
 		w.certificate.at = e.Time
 		w.certificate.file, _ = d["file"].(string)
-	case e.Kind == actionlog.URLsChecked && (checked == "" || checked == w.Name):
+	case e.Kind == actionlog.URLsChecked && d["run"] == nil && (checked == "" || checked == w.Name):
 		w.urls = urlCheck{e.Time, number("wrong") + number("readable")}
 	}
 }

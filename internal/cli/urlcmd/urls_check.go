@@ -43,6 +43,9 @@ func checkURLs(ctx context.Context, f *command.Factory, cmd *cobra.Command, job 
 	details := actionlog.Details{
 		"source": f.Summary.Source, "destination": f.Summary.Destination, "checked": c.Public + c.Private, "wrong": c.Different, "readable": c.Readable,
 	}
+	if run := f.Called.Flags().Lookup("run"); run != nil && run.Changed { // only the assets of a run
+		details["run"] = run.Value.String()
+	}
 	if m.Wave != nil {
 		details["wave"] = m.Wave.Name
 	}
