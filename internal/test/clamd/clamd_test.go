@@ -188,10 +188,15 @@ func TestMigration(t *testing.T) {
 	t.Logf("%d of 6 runs were interrupted", interrupted)
 	c, out := command(append(migrate, "--retry-exhausted", "--json")...)
 	err := c.Run()
-	for range 3 { // failures and unconfirmed uploads of the killed processes
-		c, out = command(append(migrate, "--json")...)
+	for range 10 { // failures and unconfirmed uploads of the killed processes
+		c, out = command(append(migrate, "--wait", "2m", "--json")...)
 		err = c.Run()
+		if !strings.Contains(out.String(), `"retry_scheduled":`) && !strings.Contains(out.String(), `"unconfirmed":`) {
+			break
+		}
 	}
+	c, out = command(append(migrate, "--json")...)
+	err = c.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 3 {
 		t.Fatalf("got %v, want exit code 3\n%s", err, out)
 	}
