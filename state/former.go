@@ -146,8 +146,7 @@ func restoreFormer(ctx context.Context, tx *sql.Tx, pair, undo int64, now time.T
 			receipt ->> '$.kept' ->> '$.metadata', receipt ->> '$.kept' ->> '$.tags'` + from + ` AND receipt ->> '$.kept' IS NOT NULL`,
 		`INSERT INTO described (pair, key, metadata, found) SELECT ?1, receipt ->> '$.key', receipt ->> '$.described', coalesce(receipt ->> '$.found', '{}')` + from + `
 			AND receipt ->> '$.described' IS NOT NULL`,
-		// Of the recorded revisions, the restored content is the current one again. Those after it were
-		// brought by the undone run.
+		// The restored content is the current one again, and the undone run brought the revisions after it.
 		`DELETE FROM revisions WHERE pair = ?1 AND num >= (SELECT min(v.num) FROM former f JOIN revisions v ON v.pair = ?1 AND v.asset = f.receipt ->> '$.asset'
 			AND v.done_at = f.receipt ->> '$.done_at' WHERE f.run = (SELECT undoes FROM runs WHERE num = ?3) AND f.key IN (` + keys + `) AND v.asset = revisions.asset)`,
 		`INSERT OR REPLACE INTO orphans (pair, key, since, runs) SELECT ?1, receipt ->> '$.key', receipt ->> '$.orphan' ->> '$.since',

@@ -526,6 +526,11 @@ CREATE TABLE wave_checks (
   PRIMARY KEY (pair, asset)
 ) STRICT, WITHOUT ROWID;
 
+-- A verification of all assets replaces those of waves.
+CREATE TRIGGER wave_checks_end AFTER INSERT ON verifications WHEN NEW.wave = '' BEGIN
+  DELETE FROM wave_checks WHERE pair = NEW.pair;
+END;
+
 -- The differences that the last verification of each asset found. Their objects may have been moved
 -- since.
 CREATE TABLE differences (

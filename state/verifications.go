@@ -87,10 +87,7 @@ const ofPair = ` WHERE verification IN (SELECT id FROM verifications WHERE pair 
 // assets of a wave.
 func forgetEarlier(ctx context.Context, tx *sql.Tx, v Verification) error {
 	if v.Wave == "" {
-		_, err := tx.ExecContext(ctx, `DELETE FROM differences`+ofPair, v.Pair)
-		if err == nil {
-			_, err = tx.ExecContext(ctx, `DELETE FROM wave_checks WHERE pair = ?`, v.Pair)
-		}
+		_, err := tx.ExecContext(ctx, `DELETE FROM differences`+ofPair, v.Pair) // a trigger deletes wave_checks
 		return err
 	}
 	cover, err := tx.PrepareContext(ctx, `INSERT OR REPLACE INTO wave_checks (pair, asset, verification)

@@ -192,3 +192,12 @@ func isBodyError(err error) bool {
 	_, ok := errors.AsType[*BodyError](err)
 	return ok
 }
+
+// RefusesContent reports whether the service refused a name or a content, and would again.
+func (e *Error) RefusesContent() bool {
+	switch e.Status {
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+		return true
+	}
+	return false
+}

@@ -353,7 +353,7 @@ type Lost struct {
 }
 
 // Lost returns the number of rows whose object was not looked up so far, and the first of them. has
-// selects them by the keys of their objects, and leaves out rows without one; nil: all.
+// selects them by the keys of their objects, and omits rows without one; nil: all.
 func (t *Table) Lost(most int, has func(name string) bool) (total int, first []Lost, err error) {
 	var begins []int64
 	for n := range t.x.Len() {

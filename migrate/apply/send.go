@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -256,10 +255,10 @@ func judge(ctx context.Context, i state.Item, err error) result {
 }
 
 // refusesContent reports whether the service refused a name or a content. Other permanent errors, such
-// as 404 for a folder, can have a cause outside of the object.
+// as a missing folder, can have a cause outside of the object.
 func refusesContent(err error) bool {
 	e, ok := errors.AsType[*assets.Error](err)
-	return ok && slices.Contains([]int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}, e.Status)
+	return ok && e.RefusesContent()
 }
 
 // alike returns the part of an error that is the same for all items that fail in the same way.
