@@ -14,15 +14,7 @@ import (
 // openCollections opens a table of collections that has no mistakes.
 func openCollections(tb testing.TB, path string) *Table {
 	tb.Helper()
-	t, err := OpenCollections(path, plain())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := t.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
+	t := openWith(tb, path, OpenCollections)
 	if wrong := t.Mistakes(); wrong != nil {
 		tb.Error(wrong)
 	}

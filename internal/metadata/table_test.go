@@ -31,7 +31,13 @@ func write(tb testing.TB, name, content string) string {
 // open opens a table that has no mistakes.
 func open(tb testing.TB, path string) *Table {
 	tb.Helper()
-	t, err := OpenTable(path, plain())
+	return openWith(tb, path, OpenTable)
+}
+
+// openWith opens a table, and closes it when the test ends.
+func openWith(tb testing.TB, path string, open func(string, Terms) (*Table, error)) *Table {
+	tb.Helper()
+	t, err := open(path, plain())
 	if err != nil {
 		tb.Fatal(err)
 	}

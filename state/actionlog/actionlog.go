@@ -47,6 +47,13 @@ func Kinds() []Kind {
 // Details are more facts about an action: numbers, IDs, checksums and names of people.
 type Details map[string]any
 
+// Number returns a number of an entry that a Chain has read; 0 if there is none.
+func (d Details) Number(name string) int64 {
+	text, _ := d[name].(json.Number)
+	n, _ := text.Int64()
+	return n
+}
+
 // An Entry is one action.
 type Entry struct {
 	Number   int64     `json:"number"` // from 1

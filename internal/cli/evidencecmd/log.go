@@ -2,7 +2,6 @@ package evidencecmd
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 
@@ -32,7 +31,7 @@ func readLog(ctx context.Context, store *state.Store, pair state.Pair) (*sealedL
 		}
 		if e.Kind == actionlog.URLsChecked && e.Details["run"] == nil && e.Details["source"] == pair.Source && e.Details["destination"] == pair.Destination {
 			wave, _ := e.Details["wave"].(string)
-			l.checks[wave] = &certificate.URLCheck{At: e.Time, Checked: number(e.Details["checked"]), Wrong: number(e.Details["wrong"]), Readable: number(e.Details["readable"])}
+			l.checks[wave] = &certificate.URLCheck{At: e.Time, Checked: e.Details.Number("checked"), Wrong: e.Details.Number("wrong"), Readable: e.Details.Number("readable")}
 		}
 		return nil
 	})
@@ -41,12 +40,6 @@ func readLog(ctx context.Context, store *state.Store, pair state.Pair) (*sealedL
 
 // isOfRun reports whether an entry is about the changes of a run: its overrides are those of the run.
 func isOfRun(k actionlog.Kind) bool { return k == actionlog.RunStarted || k == actionlog.UndoStarted }
-
-func number(v any) int64 {
-	n, _ := v.(json.Number)
-	i, _ := n.Int64()
-	return i
-}
 
 // urls returns the last checks of the URLs of the given waves, or of all ("" for the source): one of the
 // whole source, and those of waves after it. Its time is that of the oldest. It is nil if URLs of a wave

@@ -2,7 +2,6 @@ package statecmd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -228,17 +227,12 @@ func (w *waveStatus) addEntry(e actionlog.Entry) {
 	d := e.Details
 	waves, _ := d["waves"].([]any)
 	checked, _ := d["wave"].(string)
-	number := func(name string) int64 {
-		text, _ := d[name].(json.Number)
-		n, _ := text.Int64()
-		return n
-	}
 	switch {
 	case e.Kind == actionlog.CertificateCreated && d["complete"] == true && (len(waves) == 0 || slices.Contains(waves, any(w.Name))):
 		w.certificate.at = e.Time
 		w.certificate.file, _ = d["file"].(string)
 	case e.Kind == actionlog.URLsChecked && d["run"] == nil && (checked == "" || checked == w.Name):
-		w.urls = urlCheck{e.Time, number("wrong") + number("readable")}
+		w.urls = urlCheck{e.Time, d.Number("wrong") + d.Number("readable")}
 	}
 }
 
