@@ -72,7 +72,7 @@ func (p *prober) rate(ctx context.Context) error {
 			p.profile.Rate = max(1, int(math.Ceil(rate)))
 			return nil
 		}
-		p.profile.HighestRate = int(rate)
+		p.profile.HighestRate = max(p.profile.HighestRate, int(rate))
 	}
 	return fmt.Errorf("all %d requests were accepted, up to %d a second", sum(bursts), p.profile.HighestRate)
 }
