@@ -59,13 +59,23 @@ func changeLive(t *testing.T, dice *rand.Rand, changes int) {
 		must(t, json.Unmarshal([]byte(lines[at]), &r))
 		changed[r.FullKey()] = s.changeRandomly(t, dice, r)
 	}
-	found := map[string]bool{}
-	for _, e := range eachEvent(t, ferry(exit.CodeDifference, "certificate", "check", "c.json", "--live", "--content", "--json")) {
-		found[e.Key] = found[e.Key] || e.Result == "difference"
-	}
-	for key, how := range changed {
-		if !found[key] {
-			t.Errorf("%s: %s: not found", key, how)
+	for _, content := range [][]string{nil, {"--content"}} {
+		check := append([]string{"certificate", "check", "c.json", "--live", "--json"}, content...)
+		found := map[string]bool{}
+		for _, e := range eachEvent(t, ferry(exit.CodeDifference, check...)) {
+			if e.Result == "difference" {
+				found[e.Key] = true
+			}
+		}
+		for key, how := range changed {
+			if !found[key] {
+				t.Errorf("%s: %s: not found with %q", key, how, content)
+			}
+		}
+		for key := range found {
+			if changed[key] == "" {
+				t.Errorf("%q: found with %q, but not changed", key, content)
+			}
 		}
 	}
 }
@@ -79,7 +89,7 @@ func (s *service) changeRandomly(t *testing.T, dice *rand.Rand, r certificate.Re
 		must(t, err)
 		must(t, s.call(method, path, bytes.NewReader(text), "application/json", nil))
 	}
-	switch dice.IntN(6) {
+	switch dice.IntN(9) {
 	case 0:
 		send("PATCH", "/assets/"+r.Asset, map[string]any{"name": fmt.Sprint("other ", dice.Uint32())})
 		return "renamed"
@@ -98,6 +108,15 @@ func (s *service) changeRandomly(t *testing.T, dice *rand.Rand, r certificate.Re
 	case 4:
 		send("POST", "/assets/trash", []string{r.Asset})
 		return "trashed"
+	case 5:
+		send("PATCH", "/assets/"+r.Asset, map[string]any{"metadata": map[string]any{"description": fmt.Sprint("other ", dice.Uint32())}})
+		return "described"
+	case 6:
+		send("PATCH", "/assets/"+r.Asset, map[string]any{"tags": []string{"other"}})
+		return "tagged"
+	case 7:
+		send("PATCH", "/assets/"+r.Asset, map[string]any{"metadata": map[string]any{"customAttributes": map[string]any{"Other": fmt.Sprint(dice.Uint32())}}})
+		return "given another attribute"
 	}
 	send("POST", "/assets/trash", []string{r.Asset})
 	send("POST", "/assets/delete", []string{r.Asset})

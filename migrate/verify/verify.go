@@ -43,6 +43,7 @@ type Verifier struct {
 	Unlisted    time.Duration // see DefaultUnlisted
 	Wave        *migrate.Wave // compares only its assets; nil: all
 	Revisions   bool          // the revisions of assets are compared, too
+	Since       time.Time     // notes of assets that were changed since, see FieldModified; zero: none
 
 	pair      state.Pair
 	expected  *expectations
@@ -52,6 +53,7 @@ type Verifier struct {
 	reported  map[string]bool         // those that were reported
 	elsewhere map[string]misplacement // folders by ID
 	refused   *refusedURLs            // of contents
+	noting    sync.Mutex              // during the inventory
 }
 
 // New returns a verifier. sample is the number of contents to download, for LevelSample only.
@@ -130,6 +132,9 @@ func (v *Verifier) inventory(ctx context.Context, pair int64, scope state.Scope,
 // others are written to the inventory, because writing takes longer than the listing. Foreign
 // assets are written with a hash of place, name and size.
 func (v *Verifier) meet(ctx context.Context, pair int64, scope state.Scope, page []assets.Asset) error {
+	if err := v.noteModified(ctx, pair, page); err != nil {
+		return err
+	}
 	rest := slices.DeleteFunc(page, v.expected.met)
 	v.Watch.Progress(int64(len(page)), 0)
 	if len(rest) == 0 {

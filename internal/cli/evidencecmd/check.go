@@ -38,9 +38,9 @@ network. The certificate contains the public key, so compare its fingerprint
 with one that you trust, or use --signers.
 
 With --live, check also compares the state database and the destination with the
-certificate, and lists all changes since. It compares names, sizes and places
-from a listing. With --content, it downloads each asset and compares its
-checksum.
+certificate, and lists all changes since. It compares names, sizes, places and
+times of the last change from a listing, so it also finds changed metadata. With
+--content, it downloads each asset and compares its checksum.
 
 Exit code 3 means that the file is intact, but states that the migration is
 incomplete or not verified.

@@ -15,6 +15,7 @@ import (
 	"assetferry/internal/cli/command"
 	"assetferry/internal/cli/exit"
 	"assetferry/internal/cli/outcome"
+	"assetferry/internal/clock"
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
@@ -52,6 +53,7 @@ func checkLive(ctx context.Context, f *command.Factory, name string, c certifica
 		level = verify.LevelChecksum
 	}
 	v := verify.New(migrate.Deps{Dest: dest.Client, State: store, Log: f.Out.Log(), Now: dest.Now}, level, 0)
+	v.Since = c.CreatedAt.Add(dest.Now().Sub(clock.Now()))
 	v.Concurrency, v.Unlisted = f.Settings.Concurrency, verify.DefaultUnlisted+2*dest.Profile.ListingDelay
 	watch := f.Watch()
 	if c.Scope.Kind == certificate.ScopeWave {
@@ -182,6 +184,7 @@ func (c *scoped) Found(d migrate.Difference) {
 	if !c.has(sources.Key(d.Key)) {
 		return
 	}
+	d.Note = d.Note && d.Field != migrate.FieldModified // a later change is a difference from a certificate
 	if !d.Note {
 		c.different.Add(1)
 	}

@@ -1,0 +1,46 @@
+package verify
+
+import (
+	"context"
+	"time"
+
+	"assetferry/internal/assets"
+	"assetferry/migrate"
+	"assetferry/migrate/inventory"
+)
+
+// noteModified notes listed assets that were changed since a time, by the clock of the service. The
+// results of a verification do not contain these notes: users may change metadata at any time.
+func (v *Verifier) noteModified(ctx context.Context, pair int64, page []assets.Asset) error {
+	if v.Since.IsZero() {
+		return nil
+	}
+	since := v.Since.Truncate(time.Second) // some services have no shorter times
+	var modified []assets.Asset
+	for _, a := range page {
+		if !a.LastModifiedAt.Before(since) {
+			modified = append(modified, a)
+		}
+	}
+	if len(modified) == 0 {
+		return nil
+	}
+	receipts, err := v.State.ReceiptsOf(ctx, pair, inventory.IDsOf(modified))
+	if err != nil {
+		return err
+	}
+	v.noting.Lock()
+	defer v.noting.Unlock()
+	for _, a := range modified {
+		r, ours := receipts[a.ID]
+		if !ours || !v.Wave.HasKey(r.Key) || !a.LastModifiedAt.After(r.Modified) {
+			continue
+		}
+		at := a.LastModifiedAt.UTC()
+		v.Watch.Found(migrate.Difference{
+			Key: string(r.Key), Asset: a.ID, Field: migrate.FieldModified, Got: at.Format(time.RFC3339Nano), Note: true,
+			What: "was changed at the destination on " + at.Format(time.DateTime+" UTC"),
+		})
+	}
+	return nil
+}
