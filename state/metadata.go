@@ -137,10 +137,10 @@ func (s *Store) Described(ctx context.Context, pair int64, after sources.Key) it
 	})
 }
 
-// oldURLsColumn selects the old URLs from a sidecar or the source in the found metadata.
-const oldURLsColumn = `CASE WHEN coalesce(found -> '$.sidecar.old_url', found -> '$.source.old_url') IS NULL THEN '' ELSE json_object(
+// oldURLsColumn selects the old URLs from a sidecar or the storage in the found metadata.
+const oldURLsColumn = `CASE WHEN coalesce(found -> '$.sidecar.old_url', found -> '$.storage.old_url') IS NULL THEN '' ELSE json_object(
 	'sidecar', json_object('old_url', coalesce(found -> '$.sidecar.old_url', json('[]'))),
-	'source', json_object('old_url', coalesce(found -> '$.source.old_url', json('[]')))) END`
+	'storage', json_object('old_url', coalesce(found -> '$.storage.old_url', json('[]')))) END`
 
 // DescribedAs returns the metadata of an object when its asset was updated last; empty if it never
 // was.

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"slices"
 	"sync/atomic"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"assetferry/internal/metadata"
 	"assetferry/migrate/apply"
 	"assetferry/sources"
 	"assetferry/sources/memory"
@@ -122,6 +124,33 @@ func TestMetadataTags(t *testing.T) {
 				t.Errorf("opened %d unchanged objects", n)
 			}
 		})
+	}
+}
+
+// byOldURL describes objects by an old URL, as a table can.
+type byOldURL struct{ url, says string }
+
+func (b byOldURL) Describe(o metadata.Identity) (metadata.Fields, bool, error) {
+	if !slices.Contains(o.OldURLs, b.url) {
+		return nil, false, nil
+	}
+	return metadata.Fields{"description": {b.says}}, true, nil
+}
+
+func (byOldURL) AsksForChecksums() bool { return false }
+
+// TestOldURLsOfTheStorage verifies that a run finds a changed row of a table whose rows name old
+// URLs, if the storage and no sidecar has the old URLs of the objects.
+func TestOldURLsOfTheStorage(t *testing.T) {
+	w := newWorld(t)
+	source := newCatalog(w)
+	source.put("a.jpg", "a", "v1", "Ida")
+	d := w.deps()
+	d.Source = source
+	for _, run := range []struct{ says, want string }{{"A", "create done"}, {"A", "unchanged skipped"}, {"B", "update_metadata done"}} {
+		d.Describer = byOldURL{"https://old.example/a.jpg", run.says}
+		w.wantStates(w.syncWith(d, syncRules("source")), map[string]int64{run.want: 1})
+		w.wantDescriptions(map[string]string{"a.jpg": run.says})
 	}
 }
 
