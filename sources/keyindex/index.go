@@ -11,13 +11,14 @@ import (
 	"assetferry/sources"
 )
 
-// maxAlike is the maximum number of records of a key that an index returns.
+// maxAlike is the usual maximum number of records of a key that an index returns.
 const maxAlike = 100
 
 // An Index has all records in the order of keys. Its methods may be called from several goroutines at
 // once, Close excepted.
 type Index struct {
 	memory []Record // of a small listing
+	alike  int      // maximum number of records of a key that are returned
 
 	file  *os.File
 	end   int64
@@ -58,7 +59,7 @@ func (x *Index) from(key sources.Key) iter.Seq2[Record, error] {
 	}
 }
 
-// Groups yields the records of each key that is greater than after, at most 100 per key.
+// Groups yields the records of each key that is greater than after, at most [Sorter.Alike] per key.
 func (x *Index) Groups(after sources.Key) iter.Seq2[[]Record, error] {
 	return func(yield func([]Record, error) bool) {
 		var group []Record
@@ -75,7 +76,7 @@ func (x *Index) Groups(after sources.Key) iter.Seq2[[]Record, error] {
 				}
 				group = nil
 			}
-			if len(group) < maxAlike {
+			if len(group) < x.alike {
 				group = append(group, r)
 			}
 		}
@@ -85,7 +86,7 @@ func (x *Index) Groups(after sources.Key) iter.Seq2[[]Record, error] {
 	}
 }
 
-// Find returns the records of a key, at most 100.
+// Find returns the records of a key, at most [Sorter.Alike].
 func (x *Index) Find(key sources.Key) (found []Record, err error) {
 	for r, err := range x.from(key) {
 		if err != nil {
@@ -94,7 +95,7 @@ func (x *Index) Find(key sources.Key) (found []Record, err error) {
 		if r.Key > key {
 			break
 		}
-		if r.Key == key && len(found) < maxAlike {
+		if r.Key == key && len(found) < x.alike {
 			found = append(found, r)
 		}
 	}

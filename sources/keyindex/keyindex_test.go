@@ -1,10 +1,12 @@
 package keyindex
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"assetferry/sources"
@@ -78,6 +80,56 @@ func TestIndex(t *testing.T) {
 			if found, err := x.Find(after + "!"); err != nil || found != nil {
 				t.Errorf("%d: found %v, %v", most, found, err)
 			}
+		}
+	}
+}
+
+// TestOrder verifies that records of a key have the order of their data, in memory and in a file, and
+// that a limit keeps the first ones.
+func TestOrder(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	descending := func(a, b string) int { return strings.Compare(b, a) }
+	var records []Record
+	for range 5000 {
+		records = append(records, Record{sources.Key(fmt.Sprintf("%x", random.IntN(20))), fmt.Sprint(random.IntN(1000))})
+	}
+	for _, most := range []int{0, 1, 5000, 100_000} {
+		s := &Sorter{Order: descending, Alike: 150, most: most}
+		for _, r := range records {
+			if err := s.Add(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		x, err := s.Index()
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys := 0
+		for group, err := range x.Groups("") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			keys++
+			var want []string
+			for _, r := range records {
+				if r.Key == group[0].Key {
+					want = append(want, r.Data)
+				}
+			}
+			slices.SortFunc(want, descending)
+			var got []string
+			for _, r := range group {
+				got = append(got, r.Data)
+			}
+			if !slices.Equal(got, want[:150]) {
+				t.Fatalf("%d: %q has the data %q, want %q", most, group[0].Key, got, want[:150])
+			}
+			if found, err := x.Find(group[0].Key); err != nil || !slices.Equal(found, group) {
+				t.Fatalf("%d: %q is found as %v (%v)", most, group[0].Key, found, err)
+			}
+		}
+		if err := errors.Join(s.Discard(), x.Close()); err != nil || keys != 20 {
+			t.Errorf("%d: %d keys, %v", most, keys, err)
 		}
 	}
 }

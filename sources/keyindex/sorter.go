@@ -38,14 +38,33 @@ const (
 )
 
 // A Sorter sorts records: it sorts pieces in memory, writes them to a file, and merges them at the
-// end. Records of the same key stay in the order in which they were added. The zero value is ready
-// for use.
+// end. The zero value is ready for use.
 type Sorter struct {
+	// Order compares the data of records with the same key; nil: they stay in the order in which they
+	// were added.
+	Order func(a, b string) int
+	// Alike is the maximum number of records of a key that the index returns; 0: 100.
+	Alike int
+
 	pending []Record
 	bytes   int
 	file    *os.File // of sorted pieces
 	ends    []int64  // offsets of the ends of the pieces
 	most    int      // instead of maxPending, for tests
+}
+
+// compare returns the order of records.
+func (s *Sorter) compare() func(a, b Record) int {
+	if s.Order == nil {
+		return compare
+	}
+	order := s.Order
+	return func(a, b Record) int {
+		if c := compare(a, b); c != 0 {
+			return c
+		}
+		return order(a.Data, b.Data)
+	}
 }
 
 // Add adds a record.
@@ -65,7 +84,7 @@ func (s *Sorter) spill() (err error) {
 			return err
 		}
 	}
-	slices.SortStableFunc(s.pending, compare)
+	slices.SortStableFunc(s.pending, s.compare())
 	w := newWriter(s.file)
 	for _, r := range s.pending {
 		w.write(r)
@@ -103,15 +122,15 @@ func discard(f *os.File) error {
 // Discard deletes the temporary file of the sorter. Its index stays.
 func (s *Sorter) Discard() error {
 	err := discard(s.file)
-	*s = Sorter{most: s.most}
+	*s = Sorter{Order: s.Order, Alike: s.Alike, most: s.most}
 	return err
 }
 
 // Index returns all records in order. The sorter can only be discarded after it.
 func (s *Sorter) Index() (*Index, error) {
 	if s.file == nil {
-		slices.SortStableFunc(s.pending, compare)
-		return &Index{memory: slices.Clip(s.pending)}, nil
+		slices.SortStableFunc(s.pending, s.compare())
+		return &Index{memory: slices.Clip(s.pending), alike: cmp.Or(s.Alike, maxAlike)}, nil
 	}
 	if len(s.pending) > 0 {
 		if err := s.spill(); err != nil {
@@ -123,7 +142,7 @@ func (s *Sorter) Index() (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &Index{file: f}
+	x := &Index{file: f, alike: cmp.Or(s.Alike, maxAlike)}
 	if err := s.merge(x); err != nil {
 		return nil, errors.Join(fmt.Errorf("sort the listing: %w", err), x.Close())
 	}
@@ -132,25 +151,25 @@ func (s *Sorter) Index() (*Index, error) {
 
 // merge writes the pieces into an index.
 func (s *Sorter) merge(x *Index) error {
-	var all pieces
+	all := pieces{compare: s.compare()}
 	begin := int64(0)
 	for n, end := range s.ends {
 		p := &piece{number: n, from: bufio.NewReader(io.NewSectionReader(s.file, begin, end-begin))}
 		begin = end
 		if err := p.next(); err == nil {
-			all = append(all, p)
+			all.list = append(all.list, p)
 		} else if !errors.Is(err, io.EOF) {
 			return err
 		}
 	}
 	heap.Init(&all)
 	w := newWriter(x.file)
-	for n := 0; len(all) > 0; n++ {
+	for n := 0; len(all.list) > 0; n++ {
 		if n%markEvery == 0 {
-			x.marks = append(x.marks, mark{all[0].record.Key, w.written})
+			x.marks = append(x.marks, mark{all.list[0].record.Key, w.written})
 		}
-		w.write(all[0].record)
-		switch err := all[0].next(); {
+		w.write(all.list[0].record)
+		switch err := all.list[0].next(); {
 		case err == nil:
 			heap.Fix(&all, 0)
 		case errors.Is(err, io.EOF):
@@ -175,16 +194,21 @@ func (p *piece) next() (err error) {
 	return err
 }
 
-type pieces []*piece
-
-func (p pieces) Len() int { return len(p) }
-func (p pieces) Less(i, j int) bool {
-	return cmp.Or(compare(p[i].record, p[j].record), cmp.Compare(p[i].number, p[j].number)) < 0
+// pieces are a heap by their next records.
+type pieces struct {
+	list    []*piece
+	compare func(a, b Record) int
 }
-func (p pieces) Swap(i, j int) { p[i], p[j] = p[j], p[i] }
-func (p *pieces) Push(x any)   { *p = append(*p, x.(*piece)) }
+
+func (p *pieces) Len() int { return len(p.list) }
+func (p *pieces) Less(i, j int) bool {
+	a, b := p.list[i], p.list[j]
+	return cmp.Or(p.compare(a.record, b.record), cmp.Compare(a.number, b.number)) < 0
+}
+func (p *pieces) Swap(i, j int) { p.list[i], p.list[j] = p.list[j], p.list[i] }
+func (p *pieces) Push(x any)    { p.list = append(p.list, x.(*piece)) }
 func (p *pieces) Pop() any {
-	last := (*p)[len(*p)-1]
-	*p = (*p)[:len(*p)-1]
+	last := p.list[len(p.list)-1]
+	p.list = p.list[:len(p.list)-1]
 	return last
 }
