@@ -141,7 +141,7 @@ var (
 	ReasonAmbiguous = define(definition{code: "ambiguous", text: "several objects at the source have this key", missed: true,
 		remedy: "rename or delete all but one of the objects at the source; with rclone: rclone dedupe REMOTE:path"})
 	ReasonTableError = define(definition{code: "table_error", text: "its rows in the metadata table are invalid", fails: true, missed: true,
-		remedy: "correct the rows that the error names, or exclude the object with {exclude}"})
+		remedy: "correct the rows that the error names, or exclude the object with {exclude} (versions of objects: see assetferry help tables)"})
 	ReasonMetadataUnreadable = define(definition{code: "metadata_unreadable", text: "its metadata cannot be read, and mapping rules need it", fails: true, missed: true,
 		remedy: "fix what the error names, or use {ignore_metadata}"})
 	ReasonMissingAtSource = define(definition{code: "missing_at_source", text: "listed in {files_from}, but not at the source", fails: true, missed: true,

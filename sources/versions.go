@@ -18,3 +18,17 @@ type Historian interface {
 	// cause fewer requests.
 	Versions(ctx context.Context, o Object) iter.Seq2[Object, error]
 }
+
+// A VersionCounter is a Historian that can count all older versions without a request.
+type VersionCounter interface {
+	// CountVersions returns the number of objects with older versions, and of these versions.
+	CountVersions(ctx context.Context) (objects, older int64, err error)
+}
+
+// A VersionOrder is a Historian whose versions have an order but no times.
+type VersionOrder interface {
+	// IsNewer reports whether a version is newer than another version of the same object, or cannot be
+	// compared with it. Only the first one has a Version: the other one is known from its listing as
+	// the object itself.
+	IsNewer(version, than Object) bool
+}

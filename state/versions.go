@@ -57,9 +57,10 @@ type NextVersion struct {
 
 // An OmittedVersion is an older version that a run does not bring.
 type OmittedVersion struct {
-	Num  int
-	Time time.Time
-	Why  string
+	Num     int
+	Time    time.Time
+	Version string // its ID at the source
+	Why     string
 }
 
 // NextVersion returns the next upload for an object of a run.
@@ -78,7 +79,7 @@ func (s *Store) NextVersion(ctx context.Context, run int64, key sources.Key) (ne
 	for _, v := range rows {
 		switch {
 		case v.note != "":
-			next.Omitted = append(next.Omitted, OmittedVersion{v.num, v.Time, v.note})
+			next.Omitted = append(next.Omitted, OmittedVersion{v.num, v.Time, v.Version, v.note})
 		case v.asset != "":
 			next.Asset = v.asset
 		default:

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"path"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -93,7 +95,7 @@ func TestVersionPoints(t *testing.T) {
 
 // TestKillWithVersions kills a run that brings older versions at each fault point, in the long form at
 // each hit of it, and repeats the command. It verifies that the revisions are in order and that none
-// exists twice.
+// exists twice. The source is a bucket or a table.
 func TestKillWithVersions(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a process that was killed cannot be told from one that failed")
@@ -111,16 +113,33 @@ func TestKillWithVersions(t *testing.T) {
 		one := random.IntN(most)
 		for _, n := range longtest.Size(hits[one:one+1], hits) {
 			for _, command := range []string{"migrate", "sync"} {
-				t.Run(fmt.Sprintf("%s %s %d", command, point, n), func(t *testing.T) {
-					t.Parallel()
-					killWithVersions(t, binary, command, point, n)
-				})
+				kinds := []string{"bucket", "table"}
+				one := random.IntN(len(kinds))
+				for _, kind := range longtest.Size(kinds[one:one+1], kinds) {
+					t.Run(fmt.Sprintf("%s %s %s %d", command, kind, point, n), func(t *testing.T) {
+						t.Parallel()
+						killWithVersions(t, binary, command, kind, point, n)
+					})
+				}
 			}
 		}
 	}
 }
 
-func killWithVersions(t *testing.T, binary, command string, point faultpoint.Point, n int) {
+// writeVersions writes a table with versions of objects, each a key and a content, and their files.
+func writeVersions(dir string, all []string) error {
+	rows := "key,path,rev\n"
+	for n, v := range slices.Backward(all) {
+		key, content, _ := strings.Cut(v, " ")
+		rows += fmt.Sprintf("%s,%d,1.%d\n", key, n, n)
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(n)), []byte(content), 0o600); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(dir, "versions.csv"), []byte(rows), 0o600)
+}
+
+func killWithVersions(t *testing.T, binary, command, kind string, point faultpoint.Point, n int) {
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -133,15 +152,22 @@ func killWithVersions(t *testing.T, binary, command string, point faultpoint.Poi
 		must(err)
 		options.Faults = append(options.Faults, f)
 	}
-	dir, s, b := t.TempDir(), startService(t, options), startBucket(t, "photos")
-	must(b.keepVersions())
-	for _, v := range []string{"a.jpg 1", "a.jpg 22", "a.jpg 333", "a.jpg 4444", "dir/b.txt old", "dir/b.txt new!", "c.txt c", "d.jpg x", "d.jpg y", "d.jpg z", "e.odd 1", "e.odd 2"} {
-		key, content, _ := strings.Cut(v, " ")
-		must(b.put(key, content))
+	dir, s := t.TempDir(), startService(t, options)
+	all := []string{"a.jpg 1", "a.jpg 22", "a.jpg 333", "a.jpg 4444", "dir/b.txt old", "dir/b.txt new!", "c.txt c", "d.jpg x", "d.jpg y", "d.jpg z", "e.odd 1", "e.odd 2"}
+	variables, arguments := s.variables(), []string{command, "s3://photos"}
+	if kind == "table" {
+		must(writeVersions(dir, all))
+		arguments = []string{command, "table:versions.csv", "--table-columns", "revision=rev"}
+	} else {
+		b := startBucket(t, "photos")
+		must(b.keepVersions())
+		for _, v := range all {
+			key, content, _ := strings.Cut(v, " ")
+			must(b.put(key, content))
+		}
+		variables = append(append(variables, b.variables()...), "AWS_ACCESS_KEY_ID=anybody", "AWS_SECRET_ACCESS_KEY=anything")
 	}
-	variables := append(append(s.variables(), b.variables()...), "AWS_ACCESS_KEY_ID=anybody", "AWS_SECRET_ACCESS_KEY=anything")
-	arguments := []string{command, "s3://photos", "--versions", "3", "--provenance", "always", "--json", "-j", "2", "--unsupported", "create", "--fallback-category", "Others",
-		"--confirm-timeout", "100ms"}
+	arguments = append(arguments, "--versions", "3", "--provenance", "always", "--json", "-j", "2", "--unsupported", "create", "--fallback-category", "Others", "--confirm-timeout", "100ms")
 	p := assetferry(t, dir, variables, arguments...)
 	p.Path = binary
 	p.Env = append(p.Env, fmt.Sprintf("%s=%s:%d", faultpoint.Variable, point, n))

@@ -19,7 +19,7 @@ var definitions = []struct {
 		remedy: "make the source readable, or use --exclude"}},
 	{migrate.ReasonTableError, definition{severity: Loss,
 		title:  "invalid row in the metadata table",
-		remedy: "correct the table, or use --exclude"}},
+		remedy: "correct the table, or use --exclude (versions of objects: see assetferry help tables)"}},
 	{migrate.ReasonMetadataUnreadable, definition{severity: Loss,
 		title:  "unreadable metadata that mapping rules need",
 		remedy: "fix the metadata at the source, or use --ignore-metadata"}},

@@ -75,7 +75,7 @@ func (d *dispatcher) ofVersion(i state.Item, o *state.Outcome) {
 	case o.Misnamed: // the next version gets the name
 		o.State, o.Class, o.Error, o.Misnamed = state.ItemDone, "", "", false
 	case o.State == state.ItemFailed || o.State == state.ItemRetryScheduled || o.State == state.ItemUnconfirmed:
-		o.Error = fmt.Sprintf("older version %d, changed %s: %s", i.VersionNum, i.Time.Format(time.DateTime), o.Error)
+		o.Error = fmt.Sprintf("older version %d, %s: %s", i.VersionNum, versionName(i.Time, i.Version), o.Error)
 	}
 	if o.State == state.ItemDone && !d.stopping && !d.confirmOnly {
 		o.NextIntent = d.Now()
@@ -95,11 +95,19 @@ func ofCurrentVersion(i state.Item, o *state.Outcome) {
 	}
 	var omitted []string
 	for _, v := range i.Omitted {
-		omitted = append(omitted, fmt.Sprintf("changed %s (%s)", v.Time.Format(time.DateTime), strings.ReplaceAll(v.Why, "; ", ", ")))
+		omitted = append(omitted, fmt.Sprintf("%s (%s)", versionName(v.Time, v.Version), strings.ReplaceAll(v.Why, "; ", ", ")))
 	}
 	if len(omitted) > 0 {
 		o.Error = migrate.JoinTexts(o.Error, migrate.RemarkVersionsOmitted+strings.Join(omitted, ", "))
 	}
+}
+
+// versionName returns words for an older version: its time or, if it has none, its ID.
+func versionName(changed time.Time, id string) string {
+	if changed.IsZero() {
+		return "revision " + id + " at the source"
+	}
+	return "changed " + changed.Format(time.DateTime)
 }
 
 // withoutRefused returns the outcome of a result to record. An older version that is refused would keep

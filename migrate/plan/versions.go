@@ -66,7 +66,7 @@ func (v *olderVersions) find(ctx context.Context, source sources.Historian, i st
 		}
 		h.Older++
 		h.OlderBytes += o.Size
-		if known != nil && isKnown(o, *known, v.Source.Traits()) {
+		if known != nil && v.isKnown(o, *known) {
 			isNewer = false // the asset has it
 		}
 		if isNewer && !isEnough && !movesAsset(i) {
@@ -155,9 +155,13 @@ func movesAsset(i state.Item) bool {
 
 // isKnown reports whether an older version is one that the asset has, or is older than that: the
 // service would otherwise have revisions out of order.
-func isKnown(o, known sources.Object, traits sources.Traits) bool {
-	older := !o.Time.IsZero() && !known.Time.IsZero() && known.Time.Sub(o.Time) >= max(traits.Precision, 1)
-	return older || sameFingerprint(o, known, traits.Precision)
+func (v *olderVersions) isKnown(o, known sources.Object) bool {
+	if order, ok := v.Source.(sources.VersionOrder); ok && !order.IsNewer(o, known) {
+		return true
+	}
+	precision := v.Source.Traits().Precision
+	older := !o.Time.IsZero() && !known.Time.IsZero() && known.Time.Sub(o.Time) >= max(precision, 1)
+	return older || sameFingerprint(o, known, precision)
 }
 
 // historyInterrupted reports whether an asset has an older version of its object, because a run that

@@ -21,6 +21,7 @@ const (
 	isName        meaning = "name"
 	isSize        meaning = "size"
 	isModified    meaning = "modified"
+	isRevision    meaning = "revision" // only if the user names the column
 	isChecksum    meaning = "checksum"
 	isContentType meaning = "content_type"
 )
@@ -92,7 +93,7 @@ func words() []string {
 }
 
 func meanings() []meaning {
-	return []meaning{isKey, isURL, isPath, isFolder, isName, isSize, isModified, isChecksum, isContentType}
+	return []meaning{isKey, isURL, isPath, isFolder, isName, isSize, isModified, isRevision, isChecksum, isContentType}
 }
 
 // columns are the meanings of the columns of a table.

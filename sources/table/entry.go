@@ -27,6 +27,7 @@ type entry struct {
 	path        string      // of the file below the root
 	size        int64       // negative if unknown
 	tag         string
+	revision    string
 	checksum    checksum
 	contentType string
 	fields      map[string][]string
@@ -123,6 +124,7 @@ func (c columns) entry(values [][]string, isCSV bool) entry {
 		e.size = size
 	}
 	e.tag = strings.TrimSpace(text(isModified))
+	e.revision = strings.TrimSpace(text(isRevision))
 	e.checksum = e.checksumOf(strings.ToLower(strings.TrimSpace(text(isChecksum))))
 	if t, _, err := mime.ParseMediaType(text(isContentType)); err == nil && strings.Contains(t, "/") {
 		e.contentType = t

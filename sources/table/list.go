@@ -32,7 +32,7 @@ func (s *Source) list(ctx context.Context, after sources.Key, yield func(sources
 			err = e
 		}
 	}()
-	l := s.ahead(ctx, n, after)
+	l := s.ahead(ctx, n, n.index.Groups(after))
 	defer l.stop()
 	var h health
 	for r := range l.results {
@@ -55,6 +55,7 @@ func (s *Source) list(ctx context.Context, after sources.Key, yield func(sources
 // A result is the next object of a listing, or its end.
 type result struct {
 	object    sources.Object
+	revision  string
 	asked     bool
 	serverErr error         // an error of the server; nil otherwise
 	err       error         // ends the listing
@@ -67,15 +68,16 @@ type ahead struct {
 	stop    func()
 }
 
-// ahead starts reading ahead. Results come in order; stop ends it.
-func (s *Source) ahead(ctx context.Context, n *snapshot, after sources.Key) ahead {
+// ahead starts reading ahead of a listing of groups of rows, with one object each. Results come in
+// order; stop ends it.
+func (s *Source) ahead(ctx context.Context, n *snapshot, groups iter.Seq2[[]keyindex.Record, error]) ahead {
 	ctx, cancel := context.WithCancel(ctx)
 	results := make(chan *result, 2*s.options.Connections)
 	slots := make(chan struct{}, s.options.Connections)
 	var all sync.WaitGroup
 	all.Go(func() {
 		defer close(results)
-		for same, err := range n.index.Groups(after) {
+		for same, err := range groups {
 			r := &result{err: err}
 			if err == nil {
 				s.resolve(ctx, n, same, r, func(ask func()) {
@@ -107,7 +109,8 @@ func (s *Source) resolve(ctx context.Context, n *snapshot, same []keyindex.Recor
 		r.err = err
 		return
 	}
-	r.object = sources.Object{Key: e.key, Size: max(e.size, 0), VersionTag: e.tag, ContentType: e.contentType}
+	r.object = sources.Object{Key: e.key, Size: max(e.size, 0), VersionTag: e.versionTag(e.tag), ContentType: e.contentType}
+	r.revision = e.revision
 	switch {
 	case e.wrong != "":
 		r.object = sources.Object{Key: e.key, Obstacle: sources.Miswritten.Because(e.wrong)}
@@ -130,7 +133,7 @@ func (s *Source) look(e entry, r *result) {
 	case !info.Mode().IsRegular():
 		r.object = sources.Object{Key: e.key, Obstacle: sources.Special}
 	default:
-		r.object.Size, r.object.VersionTag = info.Size(), tagOf(info)
+		r.object.Size, r.object.VersionTag = info.Size(), e.versionTag(tagOf(info))
 	}
 }
 
@@ -162,7 +165,7 @@ func (s *Source) askFor(ctx context.Context, e entry, r *result) {
 		}
 		r.object = sources.Object{Key: e.key, Obstacle: sources.Unreadable.Because(err.Error())}
 	default:
-		r.object.Size, r.object.VersionTag = is.size, is.tag
+		r.object.Size, r.object.VersionTag = is.size, e.versionTag(is.tag)
 		if e.contentType == "" {
 			r.object.ContentType = is.contentType
 		}

@@ -30,6 +30,7 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 	if err != nil {
 		return nil, s.fail(ctx, "open", o.Key, err)
 	}
+	o.VersionTag, _ = e.contentTag(o.VersionTag) // as the file system or the server has it
 	r := &reader{ctx: ctx, source: s, object: o, description: sources.Description{ContentType: e.contentType, Fields: e.fields}}
 	if offset == 0 {
 		r.hash, r.checksum = hashOf(e.checksum), e.checksum

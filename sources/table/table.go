@@ -194,6 +194,9 @@ func (n *snapshot) read(ctx context.Context) (err error) {
 		}
 	}
 	made := &keyindex.Sorter{}
+	if n.hasRevisions() {
+		made.Order, made.Alike = newestFirst, maxRows+1
+	}
 	defer func() { err = errors.Join(err, made.Discard()) }()
 	err = n.file.Each(wrong, func(at int64, r tabular.Row) error {
 		if ctx.Err() != nil {
@@ -205,7 +208,11 @@ func (n *snapshot) read(ctx context.Context) (err error) {
 		}
 		n.hosts.add(e.url)
 		line, _ := r.Where(0)
-		return made.Add(keyindex.Record{Key: e.key, Data: position{at, line}.data()})
+		data := position{at, line}.data()
+		if n.hasRevisions() {
+			data = rankOf(e.revision).data(position{at, line})
+		}
+		return made.Add(keyindex.Record{Key: e.key, Data: data})
 	})
 	if err == nil {
 		err = wrong.Verdict()
@@ -281,46 +288,67 @@ func (s *Source) find(ctx context.Context, o sources.Object) (e entry, err error
 	if err != nil {
 		return entry{}, err
 	}
-	if e, err = n.of(same); err != nil {
+	if o.Version != "" {
+		e, err = n.version(same, o.Version)
+	} else {
+		e, err = n.of(same)
+	}
+	if err != nil {
 		return entry{}, err
 	}
 	if e.wrong != "" {
 		return entry{}, errors.New(e.wrong)
 	}
-	if !s.asks(e) && (e.tag != o.VersionTag || e.size != o.Size) {
+	if _, ok := e.contentTag(o.VersionTag); !ok || !s.asks(e) && (e.versionTag(e.tag) != o.VersionTag || e.size != o.Size) {
 		return entry{}, sources.ErrChanged
 	}
 	return e, nil
 }
 
-// of reads the rows of a key. If they differ, the object has an error.
+// of returns the object of the rows of a key: in a table with revisions, the newest one.
 func (n *snapshot) of(same []keyindex.Record) (entry, error) {
+	if !n.hasRevisions() || len(same) < 2 {
+		return n.identical(same)
+	}
+	return n.newest(same)
+}
+
+// identical reads the rows of a key. If they differ, the object has an error.
+func (n *snapshot) identical(same []keyindex.Record) (entry, error) {
 	if len(same) == 0 {
 		return entry{}, fmt.Errorf("its row was removed from the table: %w", os.ErrNotExist)
 	}
 	var first entry
 	for i, r := range same {
-		p := positionOf(r.Data)
-		from, err := n.file.At(p.at)
-		if err != nil {
-			return entry{}, err
-		}
-		e, err := n.entry(from)
-		if err != nil || e.key != r.Key {
-			return entry{}, n.file.Changed()
-		}
+		e, err := n.row(r)
 		switch {
+		case err != nil:
+			return entry{}, err
 		case i == 0:
 			first = e
-			first.line = p.line
 		case first.wrong == "" && !e.equals(first):
-			first.wrong = fmt.Sprintf("lines %d and %d have this key, but differ", first.line, p.line)
+			first.wrong = n.differ(first, e)
 		}
 	}
 	if first.wrong != "" && len(same) == 1 {
 		first.wrong = fmt.Sprintf("line %d: %s", first.line, first.wrong)
 	}
 	return first, nil
+}
+
+// row reads a row.
+func (n *snapshot) row(r keyindex.Record) (entry, error) {
+	_, p := n.split(r.Data)
+	from, err := n.file.At(p.at)
+	if err != nil {
+		return entry{}, err
+	}
+	e, err := n.entry(from)
+	if err != nil || e.key != r.Key {
+		return entry{}, n.file.Changed()
+	}
+	e.line = p.line
+	return e, nil
 }
 
 // A position is the place of a row in the table.

@@ -70,7 +70,7 @@ func (f *Factory) openTable(ctx context.Context, source string) (sources.Source,
 		return nil, "", noTable(err)
 	}
 	f.CloseLater(s.Close)
-	return s, s.Identity(), nil
+	return s.WithVersions(), s.Identity(), nil
 }
 
 // noTable returns the error of a table that cannot be opened.

@@ -21,7 +21,7 @@ func (s *endpoints) checkVersions() error {
 	}
 	if _, ok := s.source.(sources.Historian); !ok {
 		return exit.Usage(fmt.Errorf("--versions: %s has no older versions of objects", s.pair.Source),
-			"remove --versions; older versions are read from buckets (s3://) and from CKBox (ckbox://)")
+			"remove --versions; older versions are read from buckets (s3://), from CKBox (ckbox://), and from tables with --table-columns revision=COLUMN")
 	}
 	if s.dest.Profile.IsWithout("replace") {
 		return exit.With(exit.CodeError, fmt.Errorf("--versions: by its profile, %s does not replace the content of assets", s.dest.Place()),
@@ -31,7 +31,8 @@ func (s *endpoints) checkVersions() error {
 }
 
 // showVersions shows how many older versions the objects of a plan have, and how many are brought.
-// Without --versions it is only known whether the source keeps any.
+// Without --versions it shows how many the source has or, if only requests can count them, whether it
+// keeps any.
 func showVersions(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan) error {
 	source, ok := s.source.(sources.Historian)
 	if !ok || !uploads(plan.Tallies) {
@@ -39,6 +40,9 @@ func showVersions(ctx context.Context, f *command.Factory, s *endpoints, plan mi
 	}
 	if s.rules.BringsVersions() {
 		return showHistories(ctx, f, s, plan)
+	}
+	if counter, ok := s.source.(sources.VersionCounter); ok {
+		return countVersions(ctx, f, counter)
 	}
 	kept, err := source.KeepsVersions(ctx)
 	if ctx.Err() != nil {
@@ -52,6 +56,16 @@ func showVersions(ctx context.Context, f *command.Factory, s *endpoints, plan mi
 		f.Out.Printf("The source keeps older versions of objects. They are not uploaded and not counted; --versions N brings the last N versions.")
 	}
 	return nil
+}
+
+// countVersions shows how many older versions the source has.
+func countVersions(ctx context.Context, f *command.Factory, source sources.VersionCounter) error {
+	objects, older, err := source.CountVersions(ctx)
+	if err == nil && older > 0 {
+		f.Out.Printf("At the source, %s: %s. They are not uploaded; --versions N brings the last N versions.",
+			ui.CountedAs(objects, "object has older versions", "objects have older versions"), ui.Counted(older, "version"))
+	}
+	return err
 }
 
 func showHistories(ctx context.Context, f *command.Factory, s *endpoints, plan migrate.Plan) error {
