@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"assetferry/internal/sorting"
 	"assetferry/sources"
 )
 
@@ -249,7 +250,7 @@ func (h *history) describe(s *sidecar) {
 	}
 	s.Export.Versions, s.Export.Revision = h.run.Versions, h.current.Version
 	s.Export.Revisions = append(h.files, h.unserved...)
-	slices.SortStableFunc(s.Export.Revisions, func(a, b revision) int { return a.Created.Compare(b.Created) })
+	sorting.Stable(s.Export.Revisions, func(a, b revision) int { return a.Created.Compare(b.Created) })
 }
 
 // each writes one revision, and counts it. It reports whether the service serves the revision.
