@@ -2,6 +2,8 @@ package export
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/retry"
 	"assetferry/sources"
 	"assetferry/sources/local"
 )
@@ -55,7 +58,14 @@ type versionedStore struct {
 	versions map[string][]storedVersion
 	left     int  // writes until they fail
 	arrives  bool // whether a version that fails was written nevertheless
+	busy     int  // if not 0, each write with a multiple of this number fails for a moment, and arrives
+	writes   int
 }
+
+// A busyError is temporary.
+type busyError struct{ error }
+
+func (busyError) Class() retry.Class { return retry.Transient }
 
 type storedVersion struct{ mark, content string }
 
@@ -97,7 +107,17 @@ func (s *versionedStore) Write(ctx context.Context, name, contentType string, si
 	return s.Directory.Write(ctx, name, contentType, size, content)
 }
 
-func (s *versionedStore) WriteVersion(_ context.Context, name, _, mark string, size int64, content io.Reader) error {
+func (s *versionedStore) WriteVersion(ctx context.Context, name, contentType, mark string, size int64, content io.Reader) error {
+	err := s.writeVersion(ctx, name, contentType, mark, size, content)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.writes++; err == nil && s.busy > 0 && s.writes%s.busy == 0 {
+		err = busyError{errBroken}
+	}
+	return err
+}
+
+func (s *versionedStore) writeVersion(_ context.Context, name, _, mark string, size int64, content io.Reader) error {
 	failed := s.fails()
 	data, err := io.ReadAll(content)
 	if err == nil && int64(len(data)) != size {
@@ -298,6 +318,34 @@ func TestRevisionsBreakOffAnywhere(t *testing.T) {
 		if files := revisionsIn(w.files()); len(files) != 4 {
 			t.Errorf("%q", files)
 		}
+	}
+}
+
+// TestLostAnswers verifies that a version whose request was executed, but not answered, is not written
+// again, and that all sidecars have the checksums of their files.
+func TestLostAnswers(t *testing.T) {
+	w := newWorld(t)
+	histories(w)
+	for _, busy := range []int{1, 2, 3} {
+		w.dir = t.TempDir()
+		s := newVersionedStore(w.dir)
+		s.busy = busy
+		r, err := w.export(withVersions(3), func(e *Exporter) { e.Store = s })
+		must(t, err)
+		if n := r.actions(); n[Create] != 3 || len(n) != 1 {
+			t.Errorf("%+v", r.outcomes)
+		}
+		if diff := cmp.Diff(map[string]string{"Open/a.txt": " a0", "Open/b.txt": " b0 b1 b2", "Open/c.txt": " c2 c3 c4"}, s.contents()); diff != "" {
+			t.Errorf("each %d: %s", busy, diff)
+		}
+		for name, all := range s.versions {
+			sidecar, ok := readSidecar([]byte(w.files()[name+sidecarEnding]))
+			sum := sha256.Sum256([]byte(all[len(all)-1].content))
+			if !ok || sidecar.Export.SHA256 != hex.EncodeToString(sum[:]) {
+				t.Errorf("%s: %+v", name, sidecar)
+			}
+		}
+		must(t, s.Close())
 	}
 }
 
