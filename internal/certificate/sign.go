@@ -64,7 +64,7 @@ func SignerOf(key ed25519.PublicKey) (s Signer, err error) {
 
 // Sign returns the file of a certificate. It fills in the signer, the type and the version.
 func Sign(ctx context.Context, c Certificate, key ed25519.PrivateKey) (file []byte, err error) {
-	c.Type, c.Version, c.CreatedAt = kind, version, c.CreatedAt.UTC().Truncate(time.Second)
+	c.Type, c.Version, c.CreatedAt = kind, version, c.CreatedAt.UTC().Truncate(time.Millisecond)
 	pair := keyPair{public: key.Public().(ed25519.PublicKey), private: key}
 	if c.Signer, err = SignerOf(pair.public); err != nil {
 		return nil, err

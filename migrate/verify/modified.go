@@ -7,6 +7,7 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/migrate"
 	"assetferry/migrate/inventory"
+	"assetferry/state"
 )
 
 // noteModified notes listed assets that were changed since a time, by the clock of the service. The
@@ -15,9 +16,12 @@ func (v *Verifier) noteModified(ctx context.Context, pair int64, page []assets.A
 	if v.Since.IsZero() {
 		return nil
 	}
-	since := v.Since.Truncate(time.Second) // some services have no shorter times
 	var modified []assets.Asset
 	for _, a := range page {
+		since := v.Since
+		if a.LastModifiedAt.Nanosecond() == 0 { // some services have whole seconds
+			since = since.Truncate(time.Second)
+		}
 		if !a.LastModifiedAt.Before(since) {
 			modified = append(modified, a)
 		}
@@ -33,7 +37,7 @@ func (v *Verifier) noteModified(ctx context.Context, pair int64, page []assets.A
 	defer v.noting.Unlock()
 	for _, a := range modified {
 		r, ours := receipts[a.ID]
-		if !ours || !v.Wave.HasKey(r.Key) || !a.LastModifiedAt.After(r.Modified) {
+		if !ours || !v.Wave.HasKey(r.Key) || !a.LastModifiedAt.After(r.Modified) || differs(r, inventory.EntryOf(a, 0)) {
 			continue
 		}
 		at := a.LastModifiedAt.UTC()
@@ -43,4 +47,9 @@ func (v *Verifier) noteModified(ctx context.Context, pair int64, page []assets.A
 		})
 	}
 	return nil
+}
+
+// differs reports whether a comparison reports an asset anyway: it was renamed, moved or resized.
+func differs(r state.Receipt, e state.Entry) bool {
+	return e.Category != r.Category || e.Folder != r.Folder || e.Size != r.Size || isRenamed(r, e)
 }

@@ -335,13 +335,17 @@ func (v *Verifier) look(s state.Sighting, found func(migrate.Difference)) bool {
 	if e.Size != r.Size {
 		report("size", fmt.Sprint(r.Size), fmt.Sprint(e.Size), fmt.Sprintf("has %d bytes instead of %d", e.Size, r.Size))
 	}
-	if e.Name != r.Name && norm.NFC.String(e.Name) != norm.NFC.String(r.Name) || e.Extension != r.Extension {
+	if isRenamed(r, e) {
 		report("name", r.Filename(), e.Filename(), fmt.Sprintf("is named %q instead of %q", e.Filename(), r.Filename()))
 	}
 	if e.Status == string(assets.Failed) {
 		found(migrate.Difference{Key: string(r.Key), Asset: r.Asset, Field: "processing", Got: e.Status, What: "the service could not process the image", Note: true})
 	}
 	return e.Size == r.Size
+}
+
+func isRenamed(r state.Receipt, e state.Entry) bool {
+	return e.Name != r.Name && norm.NFC.String(e.Name) != norm.NFC.String(r.Name) || e.Extension != r.Extension
 }
 
 // verifyContent compares the content of an asset with the upload, and reports whether it is intact.
