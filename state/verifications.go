@@ -237,6 +237,23 @@ type VerifiedSum struct {
 // Unverified counts the assets whose content came after the last verification.
 func (v VerifiedSum) Unverified() int64 { return v.Assets - v.Listed - v.Differ }
 
+// sumVerified counts how the assets of the pair ?1 are verified. The order of its joins is fixed: the
+// few differences come first, and not all receipts.
+const sumVerified = `WITH times AS (SELECT ` + lastWhole + ` AS listed, ` + lastContents + ` AS contents),
+	differing AS (SELECT DISTINCT r.asset FROM verifications last CROSS JOIN differences d ON d.verification = last.id
+		CROSS JOIN receipts r ON r.pair = ?1 AND r.asset = d.asset WHERE last.pair = ?1 AND ` + arrivedAt + ` < last.at),
+	checked AS (SELECT c.intact, c.at, ` + arrivedAt + ` AS arrived FROM content_checks c CROSS JOIN receipts r ON r.pair = ?1 AND r.asset = c.asset
+		WHERE c.pair = ?1 AND c.asset NOT IN (SELECT asset FROM differing)),
+	sums AS (SELECT count(*) AS assets, max(r.done_at) AS arrival, coalesce(sum(CASE WHEN ` + arrivedAt + ` < t.listed THEN 1 ELSE ` + arrivedAt + ` < ` + inWave + ` END), 0) AS listed,
+		coalesce(sum(` + arrivedAt + ` < t.contents), 0) AS contents
+		FROM times t CROSS JOIN receipts r WHERE r.pair = ?1)
+	SELECT s.assets, s.arrival, s.listed, s.contents,
+		(SELECT count(*) FROM differing),
+		(SELECT count(*) FROM differing x CROSS JOIN receipts r ON r.pair = ?1 AND r.asset = x.asset WHERE ` + arrivedAt + ` < t.contents)
+			+ (SELECT count(*) FROM checked WHERE intact = 0 AND arrived < t.contents),
+		(SELECT count(*) FROM checked WHERE intact = 1 AND arrived < at AND arrived >= t.contents)
+	FROM sums s, times t`
+
 // SumVerified counts how the assets of a pair are verified, in one pass over its receipts.
 func (s *Store) SumVerified(ctx context.Context, pair int64) (sum VerifiedSum, err error) {
 	var arrival sql.NullInt64
@@ -250,20 +267,7 @@ func (s *Store) SumVerified(ctx context.Context, pair int64) (sum VerifiedSum, e
 		return sum, err
 	}
 	var voided, sampled int64
-	err = s.r.row(ctx, "count verified assets", `WITH times AS (SELECT `+lastWhole+` AS listed, `+lastContents+` AS contents),
-		differing AS (SELECT DISTINCT r.asset FROM verifications last JOIN differences d ON d.verification = last.id
-			JOIN receipts r ON r.pair = ?1 AND r.asset = d.asset WHERE last.pair = ?1 AND `+arrivedAt+` < last.at),
-		checked AS (SELECT c.intact, c.at, `+arrivedAt+` AS arrived FROM content_checks c JOIN receipts r ON r.pair = ?1 AND r.asset = c.asset
-			WHERE c.pair = ?1 AND c.asset NOT IN (SELECT asset FROM differing)),
-		sums AS (SELECT count(*) AS assets, max(r.done_at) AS arrival, coalesce(sum(`+arrivedAt+` < t.listed OR `+arrivedAt+` < `+inWave+`), 0) AS listed,
-			coalesce(sum(`+arrivedAt+` < t.contents), 0) AS contents
-			FROM times t CROSS JOIN receipts r WHERE r.pair = ?1)
-		SELECT s.assets, s.arrival, s.listed, s.contents,
-			(SELECT count(*) FROM differing),
-			(SELECT count(*) FROM differing x JOIN receipts r ON r.pair = ?1 AND r.asset = x.asset WHERE `+arrivedAt+` < t.contents)
-				+ (SELECT count(*) FROM checked WHERE intact = 0 AND arrived < t.contents),
-			(SELECT count(*) FROM checked WHERE intact = 1 AND arrived < at AND arrived >= t.contents)
-		FROM sums s, times t`, pair).Scan(&sum.Assets, &arrival, &sum.Listed, &sum.Contents, &sum.Differ, &voided, &sampled)
+	err = s.r.row(ctx, "count verified assets", sumVerified, pair).Scan(&sum.Assets, &arrival, &sum.Listed, &sum.Contents, &sum.Differ, &voided, &sampled)
 	sum.Listed -= sum.Differ
 	sum.Contents += sampled - voided
 	if arrival.Valid {

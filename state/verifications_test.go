@@ -1,7 +1,9 @@
 package state
 
 import (
+	"database/sql"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -186,4 +188,29 @@ func TestVerificationOfWave(t *testing.T) {
 	c.expect("after old ones were pruned", 3, 0, 1, 1)
 	c.verify("listing", nil)
 	c.expect("all listed again", 5, 0, 0, 0)
+}
+
+// TestFewDifferencesComeFirst verifies that no join of sumVerified reads all receipts to find those
+// with a difference.
+func TestFewDifferencesComeFirst(t *testing.T) {
+	c := verifiedLibrary(t)
+	rows, err := raw(t, c.path).QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+sumVerified, c.pair.ID)
+	must(t, err)
+	steps, err := scanAll(rows, func(rows *sql.Rows) (step string, err error) {
+		var id, parent, unused int64
+		return step, rows.Scan(&id, &parent, &unused, &step)
+	})
+	must(t, err)
+	lookups := 0
+	for _, step := range steps {
+		switch {
+		case strings.HasSuffix(step, "receipts_asset (pair=?)"):
+			t.Errorf("reads all receipts: %s", strings.Join(steps, "\n"))
+		case strings.HasSuffix(step, "receipts_asset (pair=? AND asset=?)"):
+			lookups++
+		}
+	}
+	if lookups == 0 {
+		t.Errorf("looks up no receipt: %s", strings.Join(steps, "\n"))
+	}
 }
