@@ -39,7 +39,8 @@ changes nothing. Without a destination, and with --to sandbox, the plan is for
 an empty service with the profile.
 
 The result is a range, because measured latencies vary. It does not include the
-time in which the source delivers content, if that is slower than the service.
+time in which the source delivers content or this machine computes, if that is
+slower than the service.
 `,
 		Example: `  assetferry rehearse ./photos --unsupported skip --profile profile.yaml
   assetferry rehearse ./photos --unsupported skip --profile profile.yaml -j 32`,
