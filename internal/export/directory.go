@@ -2,8 +2,6 @@ package export
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -114,24 +112,6 @@ func (d *Directory) Folder(_ context.Context, name string) error {
 		return err
 	}
 	return removeDrafts(root, name)
-}
-
-// Checksum returns the SHA-256 of a file.
-func (d *Directory) Checksum(ctx context.Context, name string) (string, error) {
-	root, err := d.open(false)
-	if err != nil {
-		return "", err
-	}
-	f, err := root.Open(filepath.FromSlash(name))
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), context.Cause(ctx)
 }
 
 // Write implements Store. It writes a draft, makes it durable and renames it.

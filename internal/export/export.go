@@ -5,9 +5,6 @@
 // Readers never see an incomplete file. A file is written before its sidecar, which contains the ID
 // and the version of the asset. A file with a current sidecar is not downloaded again. So an
 // interrupted export resumes without a state database.
-//
-// An export may also contain earlier revisions of assets. A bucket keeps them as versions of the file,
-// and a directory as files of their own: see revisions.go.
 package export
 
 import (
@@ -40,10 +37,7 @@ type Library interface {
 	// Contents lists all objects in the order of keys. It calls entered with the prefix of
 	// each container before the objects in it.
 	Contents(ctx context.Context, entered func(prefix sources.Key)) iter.Seq2[sources.Object, error]
-	// Revisions returns the older versions of an object, the oldest first, and the current
-	// revision.
-	Revisions(ctx context.Context, o sources.Object) (older []sources.Object, current sources.Object, err error)
-	// Open opens an object or an older version; it returns an [Opened].
+	// Open opens an object; it returns an [Opened].
 	Open(ctx context.Context, o sources.Object, offset int64) (io.ReadCloser, error)
 }
 
@@ -88,13 +82,6 @@ type Outcome struct {
 	Action Action
 	Size   int64
 	Err    error
-
-	// Unwritten means that the target had the content itself, and only its sidecar or earlier
-	// revisions were written.
-	Unwritten bool
-	// Revisions counts the earlier revisions of an asset that was not unchanged, if the export
-	// contains revisions.
-	Revisions Revisions
 }
 
 // An Exporter exports a library into a store.
@@ -102,9 +89,6 @@ type Exporter struct {
 	Library Library
 	Store   Store
 	Now     func() time.Time
-	// Versions is the number of revisions of each asset to export, with the current one. Up to 1,
-	// only the current one is exported.
-	Versions int
 	// Concurrency is the maximum number of parallel downloads.
 	Concurrency int
 	// Limit limits the rate of reading; nil for no limit.
@@ -136,12 +120,8 @@ func (e *OccupiedError) Error() string {
 	return "the target is not empty: it contains " + e.What
 }
 
-// admit checks that the target is empty or an export of the same library with the same revisions, and
-// returns its manifest.
+// admit checks that the target is empty or an export of the same library, and returns its manifest.
 func (e *Exporter) admit(ctx context.Context) (Manifest, error) {
-	if err := e.checkVersioned(ctx); err != nil {
-		return Manifest{}, err
-	}
 	data, err := e.Store.Read(ctx, ManifestName)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -159,8 +139,6 @@ func (e *Exporter) admit(ctx context.Context) (Manifest, error) {
 		err = &OccupiedError{"files other than an export"}
 	case err == nil && m.Source != e.Library.Identity():
 		err = &OccupiedError{"an export of " + m.Source}
-	case err == nil:
-		err = e.checkVersions(m)
 	}
 	return m, err
 }
@@ -212,7 +190,6 @@ func (e *Exporter) newRun(structure []sources.Category, before Manifest) *run {
 	r := &run{Exporter: e, names: newNames(), private: map[string]bool{}}
 	r.manifest = Manifest{Type: manifestType, Version: manifestVersion, Source: e.Library.Identity(), Made: e.Now().UTC().Truncate(time.Second),
 		Categories: []Category{}, EmptyFolders: []string{}}
-	r.manifest.Versions, r.manifest.Revisions = e.kept()
 	planned := newNames()
 	for _, c := range structure {
 		r.private[c.Segment] = c.Private
@@ -342,12 +319,8 @@ func (r *run) leave(next string) {
 func (r *run) one(ctx context.Context, t task) error {
 	out := Outcome{Key: t.object.Key, Path: t.path, Asset: t.object.VersionTag, Size: t.object.Size}
 	out.Action, out.Err = r.decide(ctx, t)
-	switch {
-	case out.Err != nil || out.Action == Unchanged:
-	case r.Versions > 1:
-		out.Err = r.withRevisions(ctx, t, &out)
-	case !r.DryRun:
-		out.Err = patiently(ctx, func(ctx context.Context) error { return r.fetch(ctx, t, &out, nil) })
+	if out.Err == nil && out.Action != Unchanged && !r.DryRun {
+		out.Err = retry.Policy{Attempts: 4, Max: 10 * time.Second}.Do(ctx, nil, func(ctx context.Context) error { return r.fetch(ctx, t, &out) })
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -359,11 +332,6 @@ func (r *run) one(ctx context.Context, t task) error {
 		out.Err = errChanged
 	}
 	return r.report(out)
-}
-
-// patiently repeats an attempt after a temporary error.
-func patiently(ctx context.Context, try func(context.Context) error) error {
-	return retry.Policy{Attempts: 4, Max: 10 * time.Second}.Do(ctx, nil, try)
 }
 
 // mostInRow is the number of failures in a row that ends an export, because the assets are not the
@@ -382,10 +350,6 @@ func (r *run) report(out Outcome) error {
 		return nil
 	}
 	r.failed++
-	if _, is := errors.AsType[*NotServedError](out.Err); is { // the asset itself was exported
-		r.inRow = 0
-		return nil
-	}
 	if r.inRow++; r.inRow >= mostInRow {
 		return fmt.Errorf("%d assets in a row failed; the last error: %w", r.inRow, out.Err)
 	}
@@ -411,7 +375,7 @@ func (r *run) decide(ctx context.Context, t task) (Action, error) {
 		return "", stored(err)
 	}
 	segment, _, _ := strings.Cut(string(t.object.Key), "/")
-	if s, ok := readSidecar(data); ok && s.isOf(t.object, r.private[segment]) && s.hasRevisions(r.Versions) {
+	if s, ok := readSidecar(data); ok && s.isOf(t.object, r.private[segment]) {
 		return Unchanged, nil
 	}
 	return Replace, nil
@@ -436,11 +400,15 @@ func read(err error) error {
 	return err
 }
 
-// fetch writes an asset and its sidecar. The history is nil if the export has only current revisions.
-func (r *run) fetch(ctx context.Context, t task, out *Outcome, h *history) error {
-	opened, err := r.open(ctx, t.object)
+// fetch writes an asset and its sidecar.
+func (r *run) fetch(ctx context.Context, t task, out *Outcome) error {
+	body, err := r.Library.Open(ctx, t.object, 0)
 	if err != nil {
-		return err
+		return read(err)
+	}
+	opened, ok := body.(Opened)
+	if !ok {
+		return retry.Stop(errors.Join(errors.New("the opened content has no metadata"), body.Close()))
 	}
 	defer opened.Close() // opened for reading
 	asset := opened.Asset()
@@ -449,13 +417,16 @@ func (r *run) fetch(ctx context.Context, t task, out *Outcome, h *history) error
 	if err != nil {
 		return read(err)
 	}
-	checksum, err := r.current(ctx, t, opened, h)
-	if err != nil {
-		return err
+	checksum := sha256.New()
+	content := &passing{of: r.limited(ctx, opened), into: checksum, progress: r.Progress}
+	if err := r.Store.Write(ctx, t.path, asset.MIMEType, t.object.Size, content); err != nil {
+		r.Progress(-content.bytes)
+		if content.err != nil {
+			return read(content.err)
+		}
+		return stored(err)
 	}
-	s := newSidecar(t.object, d, asset, checksum)
-	h.describe(&s)
-	data, err := encode(s)
+	data, err := encode(newSidecar(t.object, d, asset, hex.EncodeToString(checksum.Sum(nil))))
 	if err != nil {
 		return retry.Stop(err)
 	}
@@ -463,56 +434,6 @@ func (r *run) fetch(ctx context.Context, t task, out *Outcome, h *history) error
 		return stored(err)
 	}
 	return nil
-}
-
-// open opens an object or an older version.
-func (r *run) open(ctx context.Context, o sources.Object) (Opened, error) {
-	body, err := r.Library.Open(ctx, o, 0)
-	if err != nil {
-		return nil, read(err)
-	}
-	opened, ok := body.(Opened)
-	if !ok {
-		return nil, retry.Stop(errors.Join(errors.New("the opened content has no metadata"), body.Close()))
-	}
-	return opened, nil
-}
-
-// current writes the content of an asset, unless its history says that the target has it, and returns
-// its checksum.
-func (r *run) current(ctx context.Context, t task, opened Opened, h *history) (checksum string, err error) {
-	if h == nil {
-		return r.copy(ctx, opened, func(content io.Reader) error {
-			return r.Store.Write(ctx, t.path, opened.Asset().MIMEType, t.object.Size, content)
-		})
-	}
-	if err := h.look(ctx); err != nil {
-		return "", err
-	}
-	switch known := h.knownChecksum(); {
-	case h.write:
-		return r.copy(ctx, opened, func(content io.Reader) error { return h.writeCurrent(ctx, opened.Asset().MIMEType, content) })
-	case known != "":
-		return known, nil
-	}
-	return r.copy(ctx, opened, func(content io.Reader) error {
-		_, err := io.Copy(io.Discard, content)
-		return err
-	})
-}
-
-// copy passes content to a function that writes it, and returns its checksum.
-func (r *run) copy(ctx context.Context, opened Opened, write func(io.Reader) error) (checksum string, err error) {
-	sum := sha256.New()
-	content := &passing{of: r.limited(ctx, opened), into: sum, progress: r.Progress}
-	if err := write(content); err != nil {
-		r.Progress(-content.bytes)
-		if content.err != nil {
-			return "", read(content.err)
-		}
-		return "", stored(err)
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 func (r *run) limited(ctx context.Context, content io.ReadCloser) io.Reader {

@@ -13,12 +13,6 @@ import (
 // ManifestName is the file at the top that identifies an export.
 const ManifestName = "assetferry-export.json"
 
-// The forms of earlier revisions in an export.
-const (
-	inFiles          = "files"           // below revisionsFolder
-	inBucketVersions = "bucket_versions" // as earlier versions of the files
-)
-
 const (
 	manifestType    = "assetferry-export"
 	manifestVersion = 1
@@ -38,9 +32,6 @@ type Manifest struct {
 	Bytes        int64      `json:"bytes"`
 	Categories   []Category `json:"categories"`
 	EmptyFolders []string   `json:"empty_folders"` // by their paths in the export
-
-	Versions  int    `json:"versions,omitempty"`  // of each asset, if the export contains earlier revisions
-	Revisions string `json:"revisions,omitempty"` // where they are
 }
 
 // A Category is a category of an export.

@@ -40,21 +40,6 @@ type record struct {
 	Height   int       `json:"height,omitempty"`
 	// Values are the custom attributes that are not texts.
 	Values map[string]any `json:"values,omitempty"`
-
-	Versions  int        `json:"versions,omitempty"` // of the export, if it contains revisions
-	Revision  string     `json:"revision,omitempty"` // ID of the current one
-	Revisions []revision `json:"revisions,omitempty"`
-}
-
-// A revision is an earlier revision of an asset. A sidecar in a bucket lists only those that are
-// missing.
-type revision struct {
-	ID      string    `json:"id"`
-	Size    int64     `json:"size"`
-	Created time.Time `json:"created,omitzero"`
-	SHA256  string    `json:"sha256,omitempty"`
-	File    string    `json:"file,omitempty"`    // its name in the folder for the revisions of the asset
-	Missing bool      `json:"missing,omitempty"` // the service did not serve it
 }
 
 // newSidecar returns the sidecar of an asset and its content.
@@ -103,15 +88,6 @@ func first(values []string) string {
 func (s sidecar) isOf(o sources.Object, private bool) bool {
 	e := s.Export
 	return e.ID == o.VersionTag && e.Size == o.Size && e.Modified.Equal(o.Time) && s.Private == private && e.SHA256 != ""
-}
-
-// hasRevisions reports whether an export with a number of versions has nothing to add to the revisions
-// of an asset that did not change.
-func (s sidecar) hasRevisions(versions int) bool {
-	if versions <= 1 {
-		return true
-	}
-	return s.Export.Versions >= versions && !slices.ContainsFunc(s.Export.Revisions, func(r revision) bool { return r.Missing })
 }
 
 func readSidecar(data []byte) (s sidecar, ok bool) {

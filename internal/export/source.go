@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"strings"
 
 	"assetferry/sources"
 )
@@ -26,9 +25,6 @@ func Recognise(ctx context.Context, s sources.Source) (sources.Source, error) {
 		return nil, &sources.Error{Op: "read", Source: "the manifest of an export", Key: ManifestName, Err: err}
 	}
 	e := exported{s, m}
-	if h, ok := e.withRevisions(); ok {
-		return h, nil
-	}
 	if c, ok := s.(sources.Catalog); ok {
 		return struct {
 			exported
@@ -92,38 +88,18 @@ func (e exported) Traits() sources.Traits {
 	return t
 }
 
-// Objects implements sources.Source. It does not list the earlier revisions, so that a source with
-// folders need not read them.
 func (e exported) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
 	return func(yield func(sources.Object, error) bool) {
-		if after < revisionsFolder && !e.list(ctx, after, yield) {
-			return
-		}
-		e.list(ctx, max(after, lastRevision), yield)
-	}
-}
-
-// lastRevision is a key after those of all earlier revisions.
-const lastRevision = revisionsFolder + "/\U0010FFFF"
-
-// list lists objects after a key, up to the earlier revisions. It reports whether there may be more.
-func (e exported) list(ctx context.Context, after sources.Key, yield func(sources.Object, error) bool) bool {
-	for o, err := range e.Source.Objects(ctx, after) {
-		if err == nil && isRevision(o.Key) {
-			return true
-		}
-		if _, name := o.Key.Split(); err == nil && (o.Key == ManifestName || isDraft(name)) {
-			continue
-		}
-		if !yield(o, err) || err != nil {
-			return false
+		for o, err := range e.Source.Objects(ctx, after) {
+			if _, name := o.Key.Split(); err == nil && (o.Key == ManifestName || isDraft(name)) {
+				continue
+			}
+			if !yield(o, err) {
+				return
+			}
 		}
 	}
-	return false
 }
-
-// isRevision reports whether a key is that of an earlier revision.
-func isRevision(key sources.Key) bool { return strings.HasPrefix(string(key), revisionsFolder+"/") }
 
 // Structure implements sources.Structured.
 func (e exported) Structure(context.Context) ([]sources.Category, error) {

@@ -70,15 +70,11 @@ func (r *reader) tags(ctx context.Context) (map[string]string, error) {
 
 // readable decodes non-ASCII values of headers.
 func readable(metadata map[string]string) map[string]string {
-	_, marked := metadata[markName] // by an export, for itself
-	if len(metadata) == 0 || marked && len(metadata) == 1 {
+	if len(metadata) == 0 {
 		return nil
 	}
 	made := make(map[string]string, len(metadata))
 	for name, value := range metadata {
-		if name == markName {
-			continue
-		}
 		made[name] = decoded(value)
 	}
 	return made

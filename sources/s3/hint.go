@@ -66,8 +66,6 @@ func (s *Source) hintOf(op string, f *remote.Failure) string {
 		return "allow s3:ListBucket for this bucket; if the requester pays, add --s3-requester-pays"
 	case f.Status == http.StatusForbidden && op == "list":
 		return "allow s3:ListBucket for this bucket"
-	case f.Status == http.StatusForbidden && op == opVersioning:
-		return "allow s3:GetBucketVersioning for this bucket"
 	case f.Status == http.StatusForbidden:
 		return "allow s3:GetObject for this object, and the use of its encryption key if it has one"
 	case f.Auth:

@@ -75,52 +75,15 @@ func (s Store) Folder(context.Context, string) error { return nil }
 
 // Write creates or replaces a file, a large one in parts.
 func (s Store) Write(ctx context.Context, name, contentType string, size int64, content io.Reader) error {
-	return s.write(ctx, name, contentType, size, content, upload{})
-}
-
-// markName is the name of the metadata of an object with the mark of its version.
-const markName = "assetferry-revision"
-
-// opVersioning is the operation of reading whether a bucket keeps versions, for errors.
-const opVersioning = "read the versioning of"
-
-// KeepsNewVersions reports whether the bucket keeps each version that is written from now on. It makes
-// one request. A service without versions keeps none.
-func (s Store) KeepsNewVersions(ctx context.Context) (bool, error) {
-	status, err := s.versioning(ctx, opVersioning)
-	return status == types.BucketVersioningStatusEnabled, err
-}
-
-// Latest returns the mark of the newest version of a file, "" if it has none, or fs.ErrNotExist.
-func (s Store) Latest(ctx context.Context, name string) (mark string, err error) {
-	err = s.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) error {
-		out, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.url.Bucket, Key: s.name(sources.Key(name)), RequestPayer: s.payer}, where...)
-		if err == nil {
-			mark = out.Metadata[markName]
-		}
-		return err
-	})
+	err := s.write(ctx, name, contentType, size, content)
 	if err != nil {
-		return "", s.fail(ctx, "look at", sources.Key(name), err)
-	}
-	return mark, nil
-}
-
-// WriteVersion is Write, and stores a mark with the version. The request that creates the version is
-// sent only once: a repetition could create a second one. So it may have arrived in spite of an error.
-func (s Store) WriteVersion(ctx context.Context, name, contentType, mark string, size int64, content io.Reader) error {
-	return s.write(ctx, name, contentType, size, content, upload{metadata: map[string]string{markName: mark}, last: []func(*s3.Options){once}})
-}
-
-func (s Store) write(ctx context.Context, name, contentType string, size int64, content io.Reader, u upload) error {
-	if err := s.upload(ctx, name, contentType, size, content, u); err != nil {
 		return s.fail(ctx, "write", sources.Key(name), err)
 	}
 	return nil
 }
 
-func (s Store) upload(ctx context.Context, name, contentType string, size int64, content io.Reader, u upload) error {
-	u.Store, u.name, u.content, u.left, u.part = s, s.name(sources.Key(name)), content, size, max(partSize, (size+mostParts-1)/mostParts)
+func (s Store) write(ctx context.Context, name, contentType string, size int64, content io.Reader) error {
+	u := upload{Store: s, name: s.name(sources.Key(name)), content: content, left: size, part: max(partSize, (size+mostParts-1)/mostParts)}
 	if contentType != "" {
 		u.contentType = &contentType
 	}
@@ -136,7 +99,7 @@ func (s Store) upload(ctx context.Context, name, contentType string, size int64,
 	}
 	return s.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) error {
 		_, err := s.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &s.url.Bucket, Key: u.name, ContentType: u.contentType, RequestPayer: s.payer,
-			Body: bytes.NewReader(data), ContentLength: aws.Int64(int64(len(data))), Metadata: u.metadata}, append(where, u.last...)...)
+			Body: bytes.NewReader(data), ContentLength: aws.Int64(int64(len(data)))}, where...)
 		return err
 	})
 }
@@ -149,8 +112,6 @@ type upload struct {
 	left              int64 // remaining bytes
 	part              int64 // bytes of a part
 	parts             []types.CompletedPart
-	metadata          map[string]string
-	last              []func(*s3.Options) // of the request that creates the object
 }
 
 // next reads the next part.
@@ -187,7 +148,7 @@ func noEOF(err error) error {
 func (u *upload) inParts(ctx context.Context) (err error) {
 	var id *string
 	err = u.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) error {
-		out, err := u.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &u.url.Bucket, Key: u.name, ContentType: u.contentType, RequestPayer: u.payer, Metadata: u.metadata}, where...)
+		out, err := u.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &u.url.Bucket, Key: u.name, ContentType: u.contentType, RequestPayer: u.payer}, where...)
 		if err == nil {
 			id = out.UploadId
 		}
@@ -211,7 +172,7 @@ func (u *upload) inParts(ctx context.Context) (err error) {
 	}
 	return u.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) error {
 		_, err := u.client.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{Bucket: &u.url.Bucket, Key: u.name, UploadId: id, RequestPayer: u.payer,
-			MultipartUpload: &types.CompletedMultipartUpload{Parts: u.parts}}, append(where, u.last...)...)
+			MultipartUpload: &types.CompletedMultipartUpload{Parts: u.parts}}, where...)
 		return err
 	})
 }

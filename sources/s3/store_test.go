@@ -4,17 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
-	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
-
-	"github.com/johannesboyne/gofakes3"
 
 	"assetferry/sources"
 	"assetferry/sources/s3"
@@ -150,80 +145,5 @@ func TestStoreFailures(t *testing.T) {
 	cancel(why)
 	if err := s.Write(ctx, "file", "", 4, strings.NewReader("four")); !errors.Is(err, why) {
 		t.Errorf("cancelled: %v", err)
-	}
-}
-
-// TestStoreVersions verifies that versions of a file have marks, in one piece and in parts, that a
-// migration does not see the marks, and that the request for a version is not repeated.
-func TestStoreVersions(t *testing.T) {
-	b := newVersionedBucket(t, 1000)
-	s := b.store()
-	if kept, err := s.KeepsNewVersions(t.Context()); !kept || err != nil {
-		t.Errorf("a bucket with versions: %t, %v", kept, err)
-	}
-	if _, err := s.Latest(t.Context(), "file"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("before the first version: %v", err)
-	}
-	for n, size := range []int64{3, 9 << 20, 4} {
-		mark := fmt.Sprint("mark.", n)
-		must(t, s.WriteVersion(t.Context(), "file", "text/plain", mark, size, io.LimitReader(zeros{}, size)))
-		if got, err := s.Latest(t.Context(), "file"); got != mark || err != nil {
-			t.Errorf("the mark is %q, %v; want %q", got, err, mark)
-		}
-	}
-	src := b.source()
-	var sizes []int64
-	for v, err := range src.Versions(t.Context(), b.one(src)) {
-		must(t, err)
-		sizes = append(sizes, v.Size)
-	}
-	if !slices.Equal(sizes, []int64{9 << 20, 3}) {
-		t.Errorf("the older versions have %d bytes", sizes)
-	}
-	r, err := src.Open(t.Context(), b.one(src), 0)
-	must(t, err)
-	d, err := r.(sources.Describer).Describe(t.Context())
-	must(t, errors.Join(err, r.Close()))
-	if d.Metadata != nil || d.ContentType != "text/plain" {
-		t.Errorf("described as %+v", d)
-	}
-	for _, size := range []int64{4, 9 << 20} {
-		lost := 0 // requests that are executed, but not answered
-		b.answer(func(next http.Handler) http.Handler {
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				creates := r.Method == http.MethodPut && !r.URL.Query().Has("uploadId") || r.Method == http.MethodPost && r.URL.Query().Has("uploadId")
-				if !creates {
-					next.ServeHTTP(w, r)
-					return
-				}
-				lost++
-				next.ServeHTTP(httptest.NewRecorder(), r)
-				w.WriteHeader(http.StatusServiceUnavailable)
-			})
-		})
-		mark := fmt.Sprint("lost.", size)
-		err := s.WriteVersion(t.Context(), "file", "", mark, size, io.LimitReader(zeros{}, size))
-		if got, lerr := s.Latest(t.Context(), "file"); err == nil || lost != 1 || got != mark || lerr != nil {
-			t.Errorf("%d bytes: %v after %d requests; the mark is %q, %v", size, err, lost, got, lerr)
-		}
-	}
-}
-
-// TestKeepsNewVersions verifies that a bucket that never had versions, or has none from now on, keeps
-// none, and that the error names the permission.
-func TestKeepsNewVersions(t *testing.T) {
-	b := newVersionedBucket(t, 1000)
-	s := b.store()
-	must(t, b.backend.SetVersioningConfiguration(b.name, gofakes3.VersioningConfiguration{Status: gofakes3.VersioningSuspended}))
-	if kept, err := s.KeepsNewVersions(t.Context()); kept || err != nil {
-		t.Errorf("suspended: %t, %v", kept, err)
-	}
-	if kept, err := newBucket(t, "").store().KeepsNewVersions(t.Context()); kept || err != nil {
-		t.Errorf("never: %t, %v", kept, err)
-	}
-	b.answerWith(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })
-	_, err := s.KeepsNewVersions(t.Context())
-	if e, ok := errors.AsType[*sources.Error](err); !ok || !strings.Contains(e.Hint, "s3:GetBucketVersioning") {
-		t.Errorf("forbidden: %v", err)
 	}
 }

@@ -23,12 +23,6 @@ func once(o *s3.Options) { o.Retryer = aws.NopRetryer{} }
 // KeepsVersions implements sources.Historian. It makes one request. A service without versions has
 // none.
 func (s *Source) KeepsVersions(ctx context.Context) (bool, error) {
-	status, err := s.versioning(ctx, "find versions of")
-	return status != "", err // also if no new ones are kept
-}
-
-// versioning returns the status of the versions of the bucket, "" if it never had any.
-func (s *Source) versioning(ctx context.Context, op string) (types.BucketVersioningStatus, error) {
 	var out *s3.GetBucketVersioningOutput
 	err := s.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) (err error) {
 		out, err = s.client.GetBucketVersioning(ctx, &s3.GetBucketVersioningInput{Bucket: &s.url.Bucket}, append(where, once)...)
@@ -36,11 +30,11 @@ func (s *Source) versioning(ctx context.Context, op string) (types.BucketVersion
 	})
 	switch e, ok := errors.AsType[smithy.APIError](err); {
 	case ok && (e.ErrorCode() == "NotImplemented" || e.ErrorCode() == "MethodNotAllowed"):
-		return "", nil
+		return false, nil
 	case err != nil:
-		return "", s.fail(ctx, op, "", err)
+		return false, s.fail(ctx, "find versions of", "", err)
 	}
-	return out.Status, nil
+	return out.Status != "", nil // also if no new ones are kept
 }
 
 // Versions implements sources.Historian. A page of versions has those of many objects, and is kept for
