@@ -97,14 +97,15 @@ func (v *olderVersions) isEnough(object sources.Object, newer []sources.Object) 
 }
 
 // bring chooses which of some older versions of an object are brought, the newest first: at most as many
-// as the rules say, and none that has the content of the next one.
+// as the rules say, and none that has the content of the next one. An archived one stays behind. Another
+// one that cannot be read is tried: its object then fails, or names it as omitted.
 func (v *olderVersions) bring(object sources.Object, older []sources.Object) (all []sources.Object) {
 	next := object
 	for _, o := range older {
 		if len(all) == v.Rules.Versions-1 {
 			break
 		}
-		if o.Obstacle == "" && !(o.Size == next.Size && v.sameContent(o, next)) {
+		if o.Obstacle != sources.Archived && !(o.Size == next.Size && v.sameContent(o, next)) {
 			all = append(all, o)
 		}
 		next = o

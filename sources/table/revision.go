@@ -112,11 +112,8 @@ func byRank(same []keyindex.Record) (groups [][]keyindex.Record) {
 // versionTag returns the version tag of an object. It contains the revision, because versions may have
 // the same size and the same tag at the server.
 func (e entry) versionTag(tag string) string {
-	switch {
-	case e.revision == "":
+	if e.revision == "" {
 		return tag
-	case tag == "":
-		return e.revision
 	}
 	return e.revision + tagSeparator + tag
 }
@@ -129,14 +126,15 @@ func (e entry) contentTag(versionTag string) (tag string, ok bool) {
 	if e.revision == "" {
 		return versionTag, true
 	}
-	if versionTag == e.revision {
-		return "", true
-	}
 	return strings.CutPrefix(versionTag, e.revision+tagSeparator)
 }
 
-// rankIn returns the rank in a version tag.
-func rankIn(versionTag string) rank {
-	revision, _, _ := strings.Cut(versionTag, tagSeparator)
-	return rankOf(revision)
+// splitTag returns the rank and the rest of a version tag. A tag from before the column was named has no
+// rank, even if it is a date.
+func splitTag(versionTag string) (rank, string) {
+	revision, tag, found := strings.Cut(versionTag, tagSeparator)
+	if r := rankOf(revision); found && r != "" {
+		return r, tag
+	}
+	return "", versionTag
 }

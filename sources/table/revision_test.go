@@ -48,7 +48,8 @@ func TestVersionTags(t *testing.T) {
 				t.Errorf("%q of %q: got %q, %v", tag, revision, got, ok)
 			}
 			if other := (entry{revision: "2"}); revision != "" && rankOf(revision) != "" {
-				if _, ok := other.contentTag(e.versionTag(tag)); ok || rankIn(e.versionTag(tag)) != rankOf(revision) {
+				_, ok := other.contentTag(e.versionTag(tag))
+				if r, rest := splitTag(e.versionTag(tag)); ok || r != rankOf(revision) || rest != tag {
 					t.Errorf("%q of %q has another revision", tag, revision)
 				}
 			}

@@ -76,7 +76,8 @@ func (v Versioned) listVersions(ctx context.Context, o sources.Object, yield fun
 	if err != nil {
 		return err
 	}
-	older := olderThan(rankIn(o.VersionTag), same)
+	than, _ := splitTag(o.VersionTag)
+	older := olderThan(than, same)
 	if len(older) == 0 {
 		return nil
 	}
@@ -114,14 +115,16 @@ func olderThan(than rank, same []keyindex.Record) [][]keyindex.Record {
 	})
 }
 
-// IsNewer implements sources.VersionOrder by the revisions. A version tag from before the column was
-// named has none.
+// IsNewer implements sources.VersionOrder by the revisions. If these cannot be compared, because the
+// column was named or changed meanwhile, a version with the same size and tag is the same one.
 func (v Versioned) IsNewer(version, than sources.Object) bool {
-	if tag, ok := (entry{revision: version.Version}).contentTag(version.VersionTag); ok && tag != "" && tag == than.VersionTag {
-		return false
+	is := rankOf(version.Version)
+	was, of := splitTag(than.VersionTag)
+	if is.isOf(was) {
+		return is > was
 	}
-	is, was := rankOf(version.Version), rankIn(than.VersionTag)
-	return !is.isOf(was) || is > was
+	_, tag := splitTag(version.VersionTag)
+	return tag == "" || tag != of || version.Size != than.Size
 }
 
 // newest reads the newest row of a key. If the rows of the key have no order, the object has an

@@ -67,7 +67,7 @@ func TestNewestRow(t *testing.T) {
 	m.export([]string{"key", "url", "size", "rev", "title"}, append(rows, rows[3], rows[149])...)
 	s := versioned(m)
 	o := one(t, s)
-	if want := (sources.Object{Key: "a.jpg", Size: 149, VersionTag: "1.149"}); o != want {
+	if want := (sources.Object{Key: "a.jpg", Size: 149, VersionTag: "1.149; "}); o != want {
 		t.Errorf("got %+v, want %+v", o, want)
 	}
 	d, err := s.Describe(t.Context(), o)
@@ -77,7 +77,7 @@ func TestNewestRow(t *testing.T) {
 	all, err := olderOf(t, s, o)
 	must(t, err)
 	for n, v := range all {
-		if want := (sources.Object{Key: "a.jpg", Size: int64(148 - n), VersionTag: fmt.Sprint("1.", 148-n), Version: fmt.Sprint("1.", 148-n)}); v != want {
+		if want := (sources.Object{Key: "a.jpg", Size: int64(148 - n), VersionTag: fmt.Sprint("1.", 148-n, "; "), Version: fmt.Sprint("1.", 148-n)}); v != want {
 			t.Fatalf("got %+v, want %+v", v, want)
 		}
 	}
@@ -222,9 +222,10 @@ func TestIsNewer(t *testing.T) {
 		version, tag, than string
 		want               bool
 	}{
-		{"2", "2; b", "1; a", true}, {"2", "2; b", "2; b", false}, {"2", "2; b", "2.0; c", false}, {"2", "2", "3", false},
+		{"2", "2; b", "1; a", true}, {"2", "2; b", "2; b", false}, {"2", "2; b", "2.0; c", false}, {"2", "2; ", "3; ", false},
 		{"2", "2; b", "2024-05-31; a", true}, {"2024-05-30", "2024-05-30; a", "2024-05-31; a", false},
-		{"2", "2; b", "a", true}, {"2", "2; b", "b", false}, {"2", "2", "", true},
+		{"2", "2; b", "a", true}, {"2", "2; b", "b", false}, {"2", "2; ", "", true},
+		{"2024-06-01", "2024-06-01; m", "2026-11-27T10:00:00Z", true}, {"2024-05-31", "2024-05-31; m", "1; m", false},
 	} {
 		version := sources.Object{Key: "a", Version: test.version, VersionTag: test.tag}
 		if got := (table.Versioned{}).IsNewer(version, sources.Object{Key: "a", VersionTag: test.than}); got != test.want {
