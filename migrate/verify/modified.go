@@ -22,7 +22,7 @@ func (v *Verifier) noteModified(ctx context.Context, pair int64, page []assets.A
 		if a.LastModifiedAt.Nanosecond() == 0 { // some services have whole seconds
 			since = since.Truncate(time.Second)
 		}
-		if !a.LastModifiedAt.Before(since) {
+		if a.LastModifiedAt.IsZero() || !a.LastModifiedAt.Before(since) {
 			modified = append(modified, a)
 		}
 	}
@@ -37,7 +37,14 @@ func (v *Verifier) noteModified(ctx context.Context, pair int64, page []assets.A
 	defer v.noting.Unlock()
 	for _, a := range modified {
 		r, ours := receipts[a.ID]
-		if !ours || !v.Wave.HasKey(r.Key) || !a.LastModifiedAt.After(r.Modified) || differs(r, inventory.EntryOf(a, 0)) {
+		if !ours || !v.Wave.HasKey(r.Key) || differs(r, inventory.EntryOf(a, 0)) {
+			continue
+		}
+		if a.LastModifiedAt.IsZero() {
+			v.Undated++
+			continue
+		}
+		if !a.LastModifiedAt.After(r.Modified) {
 			continue
 		}
 		at := a.LastModifiedAt.UTC()

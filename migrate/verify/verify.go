@@ -44,6 +44,7 @@ type Verifier struct {
 	Wave        *migrate.Wave // compares only its assets; nil: all
 	Revisions   bool          // the revisions of assets are compared, too
 	Since       time.Time     // notes of assets that were changed since, see FieldModified; zero: none
+	Undated     int64         // assets without a time for Since; only read
 
 	pair      state.Pair
 	expected  *expectations

@@ -69,6 +69,9 @@ func checkLive(ctx context.Context, f *command.Factory, name string, c certifica
 	}
 	watch.ShowFound()
 	l.different += inScope.different.Load()
+	if v.Undated > 0 {
+		f.Out.Notef("Warning: for %s, the service reports no time of the last change. Changed metadata is not found.", ui.Counted(v.Undated, "asset"))
+	}
 	if l.different == 0 {
 		f.Out.Printf("Nothing has changed since the certificate: %s compared (%s).", ui.Counted(min(result.Receipts, c.Assets.Objects), "asset"), level)
 		return nil

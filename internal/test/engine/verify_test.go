@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 	"testing"
 	"time"
@@ -219,5 +220,39 @@ func TestVerifyOfManyMissing(t *testing.T) {
 	asked := w.during(func() { v, _ = w.verify(w.deps(), verify.LevelListing, 0) })
 	if v.Differences != n || len(asked) > n/2 {
 		t.Errorf("%d differences with %d requests", v.Differences, len(asked))
+	}
+}
+
+// undated is a destination that reports no times of changes.
+type undated struct{ migrate.Reader }
+
+func (u undated) List(ctx context.Context, o assets.ListOptions) iter.Seq2[assets.Asset, error] {
+	return func(yield func(assets.Asset, error) bool) {
+		for a, err := range u.Reader.List(ctx, o) {
+			a.LastModifiedAt = time.Time{}
+			if !yield(a, err) {
+				return
+			}
+		}
+	}
+}
+
+// TestUndatedAssets verifies that a comparison with a time counts assets without one: it finds no
+// change of them.
+func TestUndatedAssets(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.txt", "a", "b.txt", "b")
+	w.migrate(migrate.DefaultRules())
+	d := w.deps()
+	for _, test := range []struct {
+		dest migrate.Reader
+		want int64
+	}{{d.Dest, 0}, {undated{d.Dest}, 2}} {
+		d.Dest = test.dest
+		v := verify.New(d, verify.LevelListing, 0)
+		v.Since = time.Now()
+		if _, err := v.Verify(t.Context(), w.pair); err != nil || v.Undated != test.want {
+			t.Errorf("%d assets without a time (%v), want %d", v.Undated, err, test.want)
+		}
 	}
 }
