@@ -54,7 +54,11 @@ func Many(n int) Option {
 // Run tests an adapter. Each call of newFixture must return a source with exactly these files.
 func Run(t *testing.T, newFixture func(tb testing.TB, files []File) Fixture, options ...Option) {
 	s := newSuite(newFixture, options)
-	for _, c := range cases() {
+	cases := generalCases()
+	if _, ok := s.on(t).create(t, nil).Source.(sources.Historian); ok {
+		cases = append(cases, versionCases()...)
+	}
+	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			err := c.run(t.Context(), s.on(t))
 			if errors.Is(err, errors.ErrUnsupported) {
@@ -114,8 +118,11 @@ type testCase struct {
 	run  func(context.Context, suite) error
 }
 
-func cases() []testCase {
-	list := append(contentCases(), versionCases()...)
+func cases() []testCase { return append(generalCases(), versionCases()...) }
+
+// generalCases are the guarantees of all sources, also of those without older versions.
+func generalCases() []testCase {
+	list := contentCases()
 	for _, l := range laws() {
 		list = append(list, testCase{l.name, func(ctx context.Context, s suite) error {
 			f, _ := s.fixture(sample())
