@@ -32,3 +32,10 @@ type VersionOrder interface {
 	// the object itself.
 	IsNewer(version, than Object) bool
 }
+
+// A VersionContents is a Historian that knows the contents of its versions, while their times do not
+// compare with that of the object.
+type VersionContents interface {
+	// HasContent reports whether a version has the content with a SHA-256.
+	HasContent(version Object, sha256 []byte) bool
+}

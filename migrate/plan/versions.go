@@ -78,7 +78,7 @@ func (v *olderVersions) find(ctx context.Context, source sources.Historian, i st
 		return nil
 	}
 	if known != nil && isNewer {
-		newer = newer[:v.knownByContent(newer, *known)]
+		newer = newer[:v.knownByContent(newer, known.Object)]
 	}
 	h.Bring = v.bring(i.Object, newer)
 	slices.Reverse(h.Bring) // the oldest first
@@ -140,12 +140,12 @@ func (v *olderVersions) flush(ctx context.Context) error {
 }
 
 // knownVersion returns the version that the asset of an item has; nil if the item creates its asset.
-func (v *olderVersions) knownVersion(ctx context.Context, i state.Item) (*sources.Object, error) {
+func (v *olderVersions) knownVersion(ctx context.Context, i state.Item) (*state.Receipt, error) {
 	if i.Action != state.Replace {
 		return nil, nil
 	}
 	r, err := v.State.Receipt(ctx, v.run.Pair.ID, migrate.ReplacedKey(i))
-	return &r.Object, err
+	return &r, err
 }
 
 // movesAsset reports whether an item gets the asset of another key, or restores the content
@@ -156,13 +156,16 @@ func movesAsset(i state.Item) bool {
 
 // isKnown reports whether an older version is one that the asset has, or is older than that: the
 // service would otherwise have revisions out of order.
-func (v *olderVersions) isKnown(o, known sources.Object) bool {
-	if order, ok := v.Source.(sources.VersionOrder); ok && !order.IsNewer(o, known) {
+func (v *olderVersions) isKnown(o sources.Object, known state.Receipt) bool {
+	if c, ok := v.Source.(sources.VersionContents); ok && len(known.Checksum) > 0 {
+		return c.HasContent(o, known.Checksum)
+	}
+	if order, ok := v.Source.(sources.VersionOrder); ok && !order.IsNewer(o, known.Object) {
 		return true
 	}
 	precision := v.Source.Traits().Precision
 	older := !o.Time.IsZero() && !known.Time.IsZero() && known.Time.Sub(o.Time) >= max(precision, 1)
-	return older || sameFingerprint(o, known, precision)
+	return older || sameFingerprint(o, known.Object, precision)
 }
 
 // historyInterrupted reports whether an asset has an older version of its object, because a run that

@@ -32,6 +32,43 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 	return &reader{ctx: ctx, source: s, object: o, file: file, left: o.Size - offset}, nil
 }
 
+// Find returns an object without a listing, or fs.ErrNotExist. It does not check what is excluded from
+// the source.
+func (s *Source) Find(ctx context.Context, key sources.Key) (sources.Object, error) {
+	if ctx.Err() != nil {
+		return sources.Object{}, context.Cause(ctx)
+	}
+	o, err := s.find(key)
+	if err != nil {
+		return sources.Object{}, s.fail("look at", key, err)
+	}
+	return o, nil
+}
+
+func (s *Source) find(key sources.Key) (sources.Object, error) {
+	path, err := toPath(key)
+	if err != nil {
+		return sources.Object{}, err
+	}
+	root, err := openDirectory(os.OpenRoot, s.root)
+	if err != nil {
+		return sources.Object{}, err
+	}
+	defer root.Close()
+	look := root.Lstat
+	if s.follow {
+		look = root.Stat
+	}
+	info, err := look(path)
+	switch {
+	case err != nil:
+		return sources.Object{}, explain(root, path, err)
+	case !info.Mode().IsRegular():
+		return sources.Object{Key: key, Obstacle: sources.Special}, nil
+	}
+	return sources.Object{Key: key, Size: info.Size(), Time: modified(info)}, nil
+}
+
 // openFile opens the file of an object, and checks on the handle that it is the listed one.
 func (s *Source) openFile(o sources.Object) (*os.File, error) {
 	path, err := toPath(o.Key)

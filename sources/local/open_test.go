@@ -160,3 +160,34 @@ func open(tb testing.TB, src sources.Source) io.ReadCloser {
 	tb.Cleanup(func() { r.Close() })
 	return r
 }
+
+// TestFind verifies that a file is found as the listing has it, and that nothing else is an object.
+func TestFind(t *testing.T) {
+	tree := newTree(t)
+	tree.write("dir/file", []byte("content"))
+	src := tree.source(local.Options{})
+	o, err := src.Find(t.Context(), "dir/file")
+	must(t, err)
+	if want := only(t, src); o != want {
+		t.Errorf("found %+v, listed %+v", o, want)
+	}
+	for _, key := range []sources.Key{"dir/none", "none/file", "dir/file/below"} {
+		if _, err := src.Find(t.Context(), key); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	if o, err := src.Find(t.Context(), "dir"); err != nil || o.Obstacle != sources.Special {
+		t.Errorf("a directory: %+v, %v", o, err)
+	}
+	for _, key := range []sources.Key{"../" + sources.Key(tree.path("dir/file")), "", "/dir/file", "dir/../dir/file"} {
+		if o, err := src.Find(t.Context(), key); err == nil {
+			t.Errorf("%s is %+v", key, o)
+		}
+	}
+	cause := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	if _, err := src.Find(ctx, "dir/file"); !errors.Is(err, cause) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
