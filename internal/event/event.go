@@ -82,6 +82,7 @@ type Item struct {
 	State       string `json:"state"`
 	AssetID     string `json:"asset_id,omitempty"`
 	URL         string `json:"url,omitempty"`
+	Revisions   int64  `json:"revisions,omitempty"` // earlier revisions of the asset that an export writes
 	Error       string `json:"error,omitempty"`
 
 	SourceMetadata *SourceMetadata `json:"source_metadata,omitempty"`
@@ -212,7 +213,8 @@ type Collections struct {
 }
 
 // Versions counts the older versions of the uploaded objects at the source, those that the run brings,
-// and those of them that it omitted because they were refused or deleted.
+// and those of them that it omitted because they were refused or deleted. For an export, it counts the
+// earlier revisions of assets at the destination, those that it writes, and those that failed.
 type Versions struct {
 	Objects      int64 `json:"objects"` // with older versions
 	Older        int64 `json:"older"`

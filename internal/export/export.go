@@ -5,13 +5,13 @@
 // Readers never see an incomplete file. A file is written before its sidecar, which contains the ID
 // and the version of the asset. A file with a current sidecar is not downloaded again. So an
 // interrupted export resumes without a state database.
+//
+// An export may also contain earlier revisions of assets: see revisions.go.
 package export
 
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
@@ -37,7 +37,10 @@ type Library interface {
 	// Contents lists all objects in the order of keys. It calls entered with the prefix of
 	// each container before the objects in it.
 	Contents(ctx context.Context, entered func(prefix sources.Key)) iter.Seq2[sources.Object, error]
-	// Open opens an object; it returns an [Opened].
+	// Revisions returns the older versions of an object, the oldest first, and the current
+	// revision.
+	Revisions(ctx context.Context, o sources.Object) (older []sources.Object, current sources.Object, err error)
+	// Open opens an object or an older version; it returns an [Opened].
 	Open(ctx context.Context, o sources.Object, offset int64) (io.ReadCloser, error)
 }
 
@@ -82,6 +85,13 @@ type Outcome struct {
 	Action Action
 	Size   int64
 	Err    error
+
+	// Unwritten means that the target had the content itself, and only its sidecar or earlier
+	// revisions were written.
+	Unwritten bool
+	// Revisions counts the earlier revisions of an asset that was not unchanged, if the export
+	// contains revisions.
+	Revisions Revisions
 }
 
 // An Exporter exports a library into a store.
@@ -89,6 +99,9 @@ type Exporter struct {
 	Library Library
 	Store   Store
 	Now     func() time.Time
+	// Versions is the number of revisions of each asset to export, with the current one. Up to 1,
+	// only the current one is exported.
+	Versions int
 	// Concurrency is the maximum number of parallel downloads.
 	Concurrency int
 	// Limit limits the rate of reading; nil for no limit.
@@ -120,7 +133,8 @@ func (e *OccupiedError) Error() string {
 	return "the target is not empty: it contains " + e.What
 }
 
-// admit checks that the target is empty or an export of the same library, and returns its manifest.
+// admit checks that the target is empty or an export of the same library with no more revisions, and
+// returns its manifest.
 func (e *Exporter) admit(ctx context.Context) (Manifest, error) {
 	data, err := e.Store.Read(ctx, ManifestName)
 	switch {
@@ -139,6 +153,8 @@ func (e *Exporter) admit(ctx context.Context) (Manifest, error) {
 		err = &OccupiedError{"files other than an export"}
 	case err == nil && m.Source != e.Library.Identity():
 		err = &OccupiedError{"an export of " + m.Source}
+	case err == nil && m.Versions > max(e.Versions, 1):
+		err = &VersionsError{m.Versions}
 	}
 	return m, err
 }
@@ -165,7 +181,7 @@ func (e *Exporter) Run(ctx context.Context) error {
 	if err := r.all(ctx); err != nil {
 		return err
 	}
-	r.manifest.Complete = r.failed == 0
+	r.manifest.Complete, r.manifest.Failed = r.failed == 0, r.failed
 	return r.writeManifest(ctx)
 }
 
@@ -178,7 +194,7 @@ type run struct {
 	pending  *empty // the last container, if it is empty so far
 
 	reporting sync.Mutex // protects the following fields and the totals in the manifest
-	failed    int
+	failed    int64
 	inRow     int
 }
 
@@ -190,6 +206,9 @@ func (e *Exporter) newRun(structure []sources.Category, before Manifest) *run {
 	r := &run{Exporter: e, names: newNames(), private: map[string]bool{}}
 	r.manifest = Manifest{Type: manifestType, Version: manifestVersion, Source: e.Library.Identity(), Made: e.Now().UTC().Truncate(time.Second),
 		Categories: []Category{}, EmptyFolders: []string{}}
+	if e.Versions > 1 {
+		r.manifest.Versions = e.Versions
+	}
 	planned := newNames()
 	for _, c := range structure {
 		r.private[c.Segment] = c.Private
@@ -318,20 +337,46 @@ func (r *run) leave(next string) {
 // one exports an asset, and reports the outcome. An error concerns the whole export.
 func (r *run) one(ctx context.Context, t task) error {
 	out := Outcome{Key: t.object.Key, Path: t.path, Asset: t.object.VersionTag, Size: t.object.Size}
-	out.Action, out.Err = r.decide(ctx, t)
-	if out.Err == nil && out.Action != Unchanged && !r.DryRun {
-		out.Err = retry.Policy{Attempts: 4, Max: 10 * time.Second}.Do(ctx, nil, func(ctx context.Context) error { return r.fetch(ctx, t, &out) })
+	known, err := r.decide(ctx, t, &out)
+	if err == nil && out.Action != Unchanged {
+		err = r.write(ctx, t, known, &out)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if class, _ := retry.Classify(out.Err); out.Err != nil && class == retry.Fatal {
-		return out.Err
+	if class, _ := retry.Classify(err); err != nil && class == retry.Fatal {
+		return err
 	}
-	if errors.Is(out.Err, sources.ErrChanged) || errors.Is(out.Err, fs.ErrNotExist) {
-		out.Err = errChanged
+	if errors.Is(err, sources.ErrChanged) || errors.Is(err, fs.ErrNotExist) {
+		err = errChanged
 	}
+	out.Err = err
 	return r.report(out)
+}
+
+// write writes what the target lacks of an asset.
+func (r *run) write(ctx context.Context, t task, known record, out *Outcome) (err error) {
+	var h *history
+	if r.Versions > 1 {
+		if h, err = r.writeRevisions(ctx, t, known, out); err != nil {
+			return err
+		}
+	}
+	if r.DryRun {
+		return nil
+	}
+	if err := patiently(ctx, func(ctx context.Context) error { return r.fetch(ctx, t, known, h, out) }); err != nil {
+		return err
+	}
+	if h != nil && len(h.failed.names) > 0 {
+		return &h.failed
+	}
+	return nil
+}
+
+// patiently repeats an attempt after a temporary error.
+func patiently(ctx context.Context, try func(context.Context) error) error {
+	return retry.Policy{Attempts: 4, Max: 10 * time.Second}.Do(ctx, nil, try)
 }
 
 // mostInRow is the number of failures in a row that ends an export, because the assets are not the
@@ -350,35 +395,49 @@ func (r *run) report(out Outcome) error {
 		return nil
 	}
 	r.failed++
+	if _, is := errors.AsType[*RevisionsError](out.Err); is { // the asset itself was exported
+		r.inRow = 0
+		return nil
+	}
 	if r.inRow++; r.inRow >= mostInRow {
 		return fmt.Errorf("%d assets in a row failed; the last error: %w", r.inRow, out.Err)
 	}
 	return nil
 }
 
-// decide returns the action for an asset.
-func (r *run) decide(ctx context.Context, t task) (Action, error) {
+// decide sets the action for an asset, and whether only its content is current. It returns the record
+// of the last export of the asset, zero if there is none.
+func (r *run) decide(ctx context.Context, t task, out *Outcome) (known record, err error) {
 	size, err := r.Store.Size(ctx, t.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return Create, nil
+		out.Action = Create
+		return record{}, nil
 	case err != nil:
-		return "", stored(err)
-	case size != t.object.Size:
-		return Replace, nil
+		return record{}, stored(err)
 	}
+	out.Action = Replace
 	data, err := r.Store.Read(ctx, t.path+sidecarEnding)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return Replace, nil
+		return record{}, nil
 	case err != nil:
-		return "", stored(err)
+		return record{}, stored(err)
+	}
+	s, ok := readSidecar(data)
+	if !ok || s.Export.ID != t.object.VersionTag {
+		return record{}, nil
 	}
 	segment, _, _ := strings.Cut(string(t.object.Key), "/")
-	if s, ok := readSidecar(data); ok && s.isOf(t.object, r.private[segment]) {
-		return Unchanged, nil
+	out.Unwritten = size == t.object.Size && s.Export.isOf(t.object)
+	if !out.Unwritten || s.Private != r.private[segment] {
+		return s.Export, nil
 	}
-	return Replace, nil
+	if there, err := r.hasRevisions(ctx, t, s.Export); !there {
+		return s.Export, err
+	}
+	out.Action = Unchanged
+	return s.Export, nil
 }
 
 // stored converts an error of the store. An error without a class is not retried. fs.ErrNotExist
@@ -400,33 +459,30 @@ func read(err error) error {
 	return err
 }
 
-// fetch writes an asset and its sidecar.
-func (r *run) fetch(ctx context.Context, t task, out *Outcome) error {
-	body, err := r.Library.Open(ctx, t.object, 0)
+// fetch writes the content of an asset, unless the target has it, and the sidecar. The history is nil if
+// the export has only current revisions.
+func (r *run) fetch(ctx context.Context, t task, known record, h *history, out *Outcome) error {
+	opened, err := r.open(ctx, t.object)
 	if err != nil {
-		return read(err)
-	}
-	opened, ok := body.(Opened)
-	if !ok {
-		return retry.Stop(errors.Join(errors.New("the opened content has no metadata"), body.Close()))
+		return err
 	}
 	defer opened.Close() // opened for reading
-	asset := opened.Asset()
-	out.URL = asset.URL
+	out.URL = opened.Asset().URL
 	d, err := opened.Describe(ctx)
 	if err != nil {
 		return read(err)
 	}
-	checksum := sha256.New()
-	content := &passing{of: r.limited(ctx, opened), into: checksum, progress: r.Progress}
-	if err := r.Store.Write(ctx, t.path, asset.MIMEType, t.object.Size, content); err != nil {
-		r.Progress(-content.bytes)
-		if content.err != nil {
-			return read(content.err)
+	checksum := known.SHA256
+	if !out.Unwritten {
+		if checksum, err = r.copy(ctx, opened, t.path, t.object.Size); err != nil {
+			return err
 		}
-		return stored(err)
 	}
-	data, err := encode(newSidecar(t.object, d, asset, hex.EncodeToString(checksum.Sum(nil))))
+	s := newSidecar(t.object, d, opened.Asset(), checksum)
+	if h != nil {
+		s.Export.Versions, s.Export.Revision, s.Export.Created, s.Export.Revisions = r.Versions, h.current.Version, h.current.Time, h.earlier
+	}
+	data, err := encode(s)
 	if err != nil {
 		return retry.Stop(err)
 	}
@@ -434,13 +490,6 @@ func (r *run) fetch(ctx context.Context, t task, out *Outcome) error {
 		return stored(err)
 	}
 	return nil
-}
-
-func (r *run) limited(ctx context.Context, content io.ReadCloser) io.Reader {
-	if r.Limit == nil {
-		return content
-	}
-	return r.Limit(ctx, content)
 }
 
 // passing is content on its way to a store. It records errors of the library.

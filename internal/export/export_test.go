@@ -488,7 +488,7 @@ func TestRecognise(t *testing.T) {
 		t.Error(diff)
 	}
 	d := OpenDirectory(w.dir)
-	for text, want := range map[string]bool{`{"type": "something else"}`: false, "no JSON": false, `{"type": "assetferry-export", "version": 1}`: true} {
+	for text, want := range map[string]bool{`{"type": "something else"}`: false, "no JSON": false, `{"type": "assetferry-export", "version": 1, "complete": true}`: true} {
 		must(t, d.Write(t.Context(), ManifestName, "", int64(len(text)), strings.NewReader(text)))
 		if _, is := open().(sources.Structured); is != want {
 			t.Errorf("%s: recognised: %t", text, is)

@@ -77,6 +77,18 @@ func (w *world) configure(name string, as assets.NewCategory) {
 	}
 }
 
+// categoryNamed returns the ID of a category.
+func (w *world) categoryNamed(name string) (id string) {
+	w.Helper()
+	for c, err := range w.client.Categories(w.Context()) {
+		must(w, err)
+		if c.Name == name {
+			id = c.ID
+		}
+	}
+	return id
+}
+
 func (w *world) folder(category, parent, name string) string {
 	w.Helper()
 	id, err := w.client.CreateFolder(w.Context(), assets.NewFolder{CategoryID: category, ParentID: parent, Name: name})

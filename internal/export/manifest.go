@@ -27,11 +27,13 @@ type Manifest struct {
 	Version      int        `json:"version"`
 	Source       string     `json:"source"` // ckbox://ENVIRONMENT/WORKSPACE
 	Made         time.Time  `json:"made"`
-	Complete     bool       `json:"complete"` // all listed assets were exported
+	Complete     bool       `json:"complete"`         // all listed assets were exported
+	Failed       int64      `json:"failed,omitempty"` // listed assets that were not exported, or not completely
 	Assets       int64      `json:"assets"`
 	Bytes        int64      `json:"bytes"`
 	Categories   []Category `json:"categories"`
-	EmptyFolders []string   `json:"empty_folders"` // by their paths in the export
+	EmptyFolders []string   `json:"empty_folders"`      // by their paths in the export
+	Versions     int        `json:"versions,omitempty"` // of each asset, if there are earlier revisions
 }
 
 // A Category is a category of an export.
@@ -46,6 +48,9 @@ type Category struct {
 func (m Manifest) isPrivate(folder string) bool {
 	return slices.ContainsFunc(m.Categories, func(c Category) bool { return c.Folder == folder && c.Private })
 }
+
+// isInterrupted reports whether an export did not come to its end, or still runs.
+func (m Manifest) isInterrupted() bool { return !m.Complete && m.Failed == 0 }
 
 // errNoManifest means that a file with the name of the manifest is another file.
 var errNoManifest = errors.New("it is not the manifest of an export")

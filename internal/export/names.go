@@ -62,7 +62,7 @@ func (n *names) level(key string) *level {
 // before the extension.
 func (l *level) take(segment, key string) string {
 	name := fit(escape(segment), "")
-	if looksLikeSidecar(name) || isDraft(name) || name != escape(segment) {
+	if looksLikeSidecar(name) || isDraft(name) || folded(name) == folded(revisionsFolder) || name != escape(segment) {
 		name = fit(escape(segment), mark(key))
 	}
 	for again := key; l.taken[folded(name)]; again += "~" {

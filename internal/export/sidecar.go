@@ -40,7 +40,26 @@ type record struct {
 	Height   int       `json:"height,omitempty"`
 	// Values are the custom attributes that are not texts.
 	Values map[string]any `json:"values,omitempty"`
+
+	// Only in exports with earlier revisions:
+	Versions  int        `json:"versions,omitempty"` // of the export
+	Revision  string     `json:"revision,omitempty"` // ID of the current one
+	Created   time.Time  `json:"created,omitzero"`   // the current one
+	Revisions []revision `json:"revisions,omitempty"`
 }
+
+// A revision is an earlier revision of an asset.
+type revision struct {
+	ID      string    `json:"id"`
+	Size    int64     `json:"size"`
+	Created time.Time `json:"created,omitzero"`
+	SHA256  string    `json:"sha256,omitempty"`
+	File    string    `json:"file,omitempty"`    // its name in the folder for the revisions of the asset
+	Missing bool      `json:"missing,omitempty"` // the next export tries it again
+}
+
+// isWithoutFile reports whether an export had the content of a revision only while it was the current one.
+func (v revision) isWithoutFile() bool { return v.File == "" && !v.Missing }
 
 // newSidecar returns the sidecar of an asset and its content.
 func newSidecar(o sources.Object, d sources.Description, a assets.Asset, checksum string) sidecar {
@@ -84,10 +103,9 @@ func first(values []string) string {
 	return values[0]
 }
 
-// isOf reports whether the file of a sidecar has this version of an asset, with the same privacy.
-func (s sidecar) isOf(o sources.Object, private bool) bool {
-	e := s.Export
-	return e.ID == o.VersionTag && e.Size == o.Size && e.Modified.Equal(o.Time) && s.Private == private && e.SHA256 != ""
+// isOf reports whether a record is that of this version of an asset.
+func (r record) isOf(o sources.Object) bool {
+	return r.ID == o.VersionTag && r.Size == o.Size && r.Modified.Equal(o.Time) && r.SHA256 != ""
 }
 
 func readSidecar(data []byte) (s sidecar, ok bool) {

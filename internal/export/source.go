@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"strings"
 
 	"assetferry/sources"
 )
 
 // Recognise returns a source with the categories of an export if it has a manifest at the top. The
-// manifest and drafts are not objects then. It returns other sources unchanged.
+// manifest, earlier revisions and drafts are not objects then. It returns other sources unchanged, and
+// refuses an export that was interrupted: a migration would lack assets, and not know it.
 func Recognise(ctx context.Context, s sources.Source) (sources.Source, error) {
 	o, err := findManifest(ctx, s)
 	if err != nil || o.Key == "" {
@@ -24,7 +26,13 @@ func Recognise(ctx context.Context, s sources.Source) (sources.Source, error) {
 	if err != nil {
 		return nil, &sources.Error{Op: "read", Source: "the manifest of an export", Key: ManifestName, Err: err}
 	}
+	if m.isInterrupted() {
+		return nil, &sources.Error{Op: "read", Source: "an export", Key: ManifestName, Err: ErrInterrupted, Hint: "run assetferry export again until it ends, then this command"}
+	}
 	e := exported{s, m}
+	if f, ok := s.(finder); ok && m.Versions > 1 {
+		return revisionFiles{e, f}, nil
+	}
 	if c, ok := s.(sources.Catalog); ok {
 		return struct {
 			exported
@@ -33,6 +41,9 @@ func Recognise(ctx context.Context, s sources.Source) (sources.Source, error) {
 	}
 	return e, nil
 }
+
+// ErrInterrupted means that an export is incomplete.
+var ErrInterrupted = errors.New("the export was interrupted, or is still running")
 
 // A finder is a source that finds an object without a listing.
 type finder interface {
@@ -88,18 +99,41 @@ func (e exported) Traits() sources.Traits {
 	return t
 }
 
+// Failed returns the number of assets that are not in the export, or not completely.
+func (e exported) Failed() int64 { return e.manifest.Failed }
+
+// Objects implements sources.Source. It does not list the earlier revisions, so that a source with
+// folders need not read them.
 func (e exported) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
 	return func(yield func(sources.Object, error) bool) {
-		for o, err := range e.Source.Objects(ctx, after) {
-			if _, name := o.Key.Split(); err == nil && (o.Key == ManifestName || isDraft(name)) {
-				continue
-			}
-			if !yield(o, err) {
-				return
-			}
+		if after < revisionsFolder+"/" && !e.list(ctx, after, yield) {
+			return
 		}
+		e.list(ctx, max(after, lastRevision), yield)
 	}
 }
+
+// lastRevision is a key after those of all earlier revisions.
+const lastRevision = revisionsFolder + "/\U0010FFFF"
+
+// list lists objects after a key, up to the earlier revisions. It reports whether there may be more.
+func (e exported) list(ctx context.Context, after sources.Key, yield func(sources.Object, error) bool) bool {
+	for o, err := range e.Source.Objects(ctx, after) {
+		if err == nil && isRevision(o.Key) {
+			return true
+		}
+		if _, name := o.Key.Split(); err == nil && (o.Key == ManifestName || isDraft(name)) {
+			continue
+		}
+		if !yield(o, err) || err != nil {
+			return false
+		}
+	}
+	return false
+}
+
+// isRevision reports whether a key is that of an earlier revision.
+func isRevision(key sources.Key) bool { return strings.HasPrefix(string(key), revisionsFolder+"/") }
 
 // Structure implements sources.Structured.
 func (e exported) Structure(context.Context) ([]sources.Category, error) {

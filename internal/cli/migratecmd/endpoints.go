@@ -19,6 +19,7 @@ import (
 	"assetferry/internal/clock"
 	"assetferry/internal/config"
 	"assetferry/internal/metadata"
+	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/sources/ckbox"
@@ -95,6 +96,7 @@ func openEndpoints(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	if s.source, err = complete(ctx, f, &rules, s.source); err != nil { // the first request to a bucket
 		return nil, err
 	}
+	noteLack(f, s.source)
 	if approved == nil {
 		s.rules = rules
 		return s, s.checkVersions()
@@ -144,6 +146,13 @@ func complete(ctx context.Context, f *command.Factory, rules *migrate.Rules, sou
 		rules.Day = f.Settings.Today.Format(time.DateOnly)
 	}
 	return source, nil
+}
+
+// noteLack says that an export, as a source, is known to be incomplete.
+func noteLack(f *command.Factory, source sources.Source) {
+	if e, ok := source.(interface{ Failed() int64 }); ok && e.Failed() > 0 {
+		f.Out.Notef("The source is an incomplete export: %s failed. assetferry export tries them again.", ui.Counted(e.Failed(), "asset"))
+	}
 }
 
 // setDay sets today for mapping rules that depend on it: the day of the approved plan, that of the

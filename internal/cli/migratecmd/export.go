@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,6 +28,7 @@ import (
 // NewExportCommand makes assetferry export.
 func NewExportCommand(f *command.Factory) *cobra.Command {
 	var dryRun bool
+	var versions string
 	c := &cobra.Command{
 		Use:   "export DIR|s3://...",
 		Short: "Download all assets as files",
@@ -36,8 +38,13 @@ description, tags, custom attributes, place, privacy, URL, times and checksum.
 The file assetferry-export.json at the top lists the categories and the empty
 folders.
 
-Export writes current revisions and changes nothing at the destination. It skips
-the trash. It includes private categories, so keep the export in a safe place.
+Export changes nothing at the destination. It skips the trash. It includes
+private categories, so keep the export in a safe place.
+
+Without --versions, export writes current revisions. --versions N also writes
+the N-1 revisions before the current one, as files below .assetferry-revisions.
+assetferry migrate --versions N makes them revisions again. A migration without
+--versions does not read them. See assetferry help ckbox.
 
 To resume or to update an export, run the command again. It downloads only new
 and changed assets. It never deletes files of deleted, moved or renamed assets.
@@ -48,15 +55,21 @@ assetferry migrate accepts an export as a source: see assetferry help ckbox.
 For incomplete uploads in a bucket, see assetferry help s3.
 `,
 		Example: `  assetferry export ./backup
-  assetferry export s3://photos/backup --dry-run`,
+  assetferry export s3://photos/backup --dry-run
+  assetferry export ./backup --versions 5`,
 		Args:              cmdline.One("DIR or s3://bucket/prefix"),
 		ValidArgsFunction: cmdline.Directories,
 		RunE: f.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			return exportAssets(ctx, f, args[0], dryRun)
+			n, err := exportedVersions(versions)
+			if err != nil {
+				return err
+			}
+			return exportAssets(ctx, f, args[0], n, dryRun)
 		}),
 	}
 	flags := c.Flags()
 	flags.BoolVarP(&dryRun, "dry-run", "n", false, "show the files to write and stop")
+	flags.StringVar(&versions, "versions", "", fmt.Sprintf("write the last `N` revisions of each asset, with the current one; 1 to %s (default 1)", ui.Count(export.MaxVersions)))
 	flags.StringP("concurrency", "j", "", fmt.Sprintf("maximum `number` of downloads at the same time (default %d)", migrate.DefaultConcurrency))
 	cmdline.Setting(flags, "bwlimit", "maximum `rate` in bytes per second, such as 2M, or a timetable such as 08:00,512K 19:00,off")
 	cmdline.Setting(flags, "max-duration", "stop after this `duration`")
@@ -65,7 +78,19 @@ For incomplete uploads in a bucket, see assetferry help s3.
 	return c
 }
 
-func exportAssets(ctx context.Context, f *command.Factory, to string, dryRun bool) error {
+// exportedVersions parses --versions. It is no setting: the versions of a job are those of its source.
+func exportedVersions(text string) (int, error) {
+	if text == "" {
+		return 1, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > export.MaxVersions {
+		return 0, exit.Usage(fmt.Errorf("--versions: %q is not a number from 1 to %d", text, export.MaxVersions), "use a number of revisions, such as --versions 5")
+	}
+	return n, nil
+}
+
+func exportAssets(ctx context.Context, f *command.Factory, to string, versions int, dryRun bool) error {
 	began := time.Now()
 	f.Summary = &event.Summary{Command: "export", Actions: event.Counts{}, States: event.Counts{}}
 	defer f.StartWindow()()
@@ -85,11 +110,14 @@ func exportAssets(ctx context.Context, f *command.Factory, to string, dryRun boo
 	f.Out.Notef("Source       %s", dest)
 	f.Out.Notef("Destination  %s", ui.Sanitize(place))
 	results := &exportResults{Factory: f, dryRun: dryRun, done: map[export.Action]int64{}}
+	if versions > 1 {
+		f.Summary.Versions = &event.Versions{}
+	}
 	limit := ratelimit.NewBandwidth(f.Settings.Bandwidth, clock.Now)
 	e := export.Exporter{
 		Library: from, Store: store, Now: dest.Now, Concurrency: migrate.Workers(f.Settings.Concurrency), Limit: limit.Reader,
 		Stop: f.Stop, Outcome: results.outcome, Progress: func(n int64) { f.Out.Progress().Add(0, n) },
-		StaysPrivate: results.staysPrivate, DryRun: dryRun,
+		StaysPrivate: results.staysPrivate, DryRun: dryRun, Versions: versions,
 	}
 	f.Out.Progress().StartPhase("export", -1, -1)
 	f.Draining.Store(true)
@@ -100,7 +128,14 @@ func exportAssets(ctx context.Context, f *command.Factory, to string, dryRun boo
 	if err == nil || len(f.Summary.States) > 0 {
 		results.sumUp(time.Since(began))
 	}
+	return results.failure(ctx, place, err)
+}
+
+// failure returns the error of an export for its user.
+func (t *exportResults) failure(ctx context.Context, place string, err error) error {
+	f := t.Factory
 	occupied, is := errors.AsType[*export.OccupiedError](err)
+	other, differs := errors.AsType[*export.VersionsError](err)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -108,9 +143,11 @@ func exportAssets(ctx context.Context, f *command.Factory, to string, dryRun boo
 		return f.WhyStopped()
 	case is:
 		return exit.Usage(fmt.Errorf("export to %s: %w", ui.Sanitize(place), occupied), "use a new or empty directory, or one with an export of the same workspace")
+	case differs:
+		return exit.Usage(fmt.Errorf("export to %s: %w", ui.Sanitize(place), other), fmt.Sprintf("add --versions %d, or use an empty folder or prefix", other.Versions))
 	case err != nil:
 		return err
-	case results.failed > 0:
+	case t.failed > 0:
 		f.Out.Next("Run the same command again. Exported assets are not downloaded again.", "")
 		return exit.Said(exit.CodeItems)
 	}
@@ -174,14 +211,32 @@ func (t *exportResults) outcome(o export.Outcome) {
 		t.Summary.Actions[string(o.Action)]++
 	}
 	t.Summary.States[state]++
-	if state == "done" {
+	if state == "done" && !o.Unwritten {
 		t.Summary.Bytes += o.Size
 	}
+	t.addRevisions(o)
 	if o.Action != export.Unchanged || o.Err != nil || t.Out.Verbose() {
-		t.Out.Event("item", event.Item{Key: string(o.Key), Action: string(o.Action), State: state, AssetID: o.Asset, URL: o.URL, Error: text})
+		t.Out.Event("item", event.Item{Key: string(o.Key), Action: string(o.Action), State: state, AssetID: o.Asset, URL: o.URL, Revisions: o.Revisions.Written, Error: text})
 	}
 	t.Out.Progress().Add(1, 0)
 	t.Out.Log().Debug("asset", "key", o.Key, "path", o.Path, "action", o.Action, "error", o.Err)
+}
+
+// addRevisions adds the earlier revisions of an asset to the summary.
+func (t *exportResults) addRevisions(o export.Outcome) {
+	v, r := t.Summary.Versions, o.Revisions
+	if v == nil || r.Older == 0 {
+		return
+	}
+	v.Objects++
+	v.Older += r.Older
+	v.OlderBytes += r.OlderBytes
+	v.Brought += r.Written
+	v.BroughtBytes += r.WrittenBytes
+	v.Omitted += r.Failed
+	if !t.dryRun {
+		t.Summary.Bytes += r.WrittenBytes
+	}
 }
 
 // staysPrivate reports a category that is public now, but private in the export.
@@ -208,4 +263,17 @@ func (t *exportResults) sumUp(took time.Duration) {
 	}
 	t.Out.Printf("%s %s: %s new, %s replaced, %s unchanged, %s failed (%s in %s).", ui.Counted(t.done[export.Create]+t.done[export.Replace], "asset"), verb,
 		ui.Count(t.done[export.Create]), ui.Count(t.done[export.Replace]), ui.Count(t.done[export.Unchanged]), ui.Count(t.failed), ui.Bytes(t.Summary.Bytes), ui.Duration(took))
+	v := t.Summary.Versions
+	if v == nil {
+		return
+	}
+	if v.Older == 0 {
+		t.Out.Printf("No new or replaced asset has earlier revisions.")
+		return
+	}
+	text := fmt.Sprintf("Earlier revisions: %s %s (%s)", ui.Count(v.Brought), verb, ui.Bytes(v.BroughtBytes))
+	if v.Omitted > 0 {
+		text += fmt.Sprintf(", %s failed", ui.Count(v.Omitted))
+	}
+	t.Out.Printf("%s. %s %s at the service (%s).", text, ui.CountedAs(v.Objects, "new or replaced asset has", "new or replaced assets have"), ui.Count(v.Older), ui.Bytes(v.OlderBytes))
 }

@@ -71,7 +71,7 @@ var allowed = map[string][]string{
 	"internal/approval":            {"migrate", "sources", "state"},
 	"internal/enrich":              {"migrate", "sources", "state", "internal/ai", "internal/assets", "internal/clock", "internal/pattern", "internal/picture", "internal/retry", "state/enrichment"},
 	"internal/ui":                  {"internal/event", "internal/pattern"},
-	"internal/export":              {"sources", "internal/assets", "internal/retry"},
+	"internal/export":              {"sources", "internal/assets", "internal/retry", "internal/sorting"},
 	"internal/metadata":            {"internal/tabular", "internal/strictyaml"},
 	"internal/mapping":             {"internal/metadata", "internal/strictyaml", "internal/sorting"},
 	"internal/notify":              {"internal/outbound", "internal/retry"},
