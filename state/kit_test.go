@@ -162,3 +162,16 @@ func numbered(n int) []string {
 }
 
 var background = context.Background()
+
+// explained returns the steps in which SQLite carries out a statement.
+func explained(t *testing.T, path, stmt string, args ...any) []string {
+	t.Helper()
+	rows, err := raw(t, path).QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+stmt, args...)
+	must(t, err)
+	steps, err := scanAll(rows, func(rows *sql.Rows) (step string, err error) {
+		var id, parent, unused int64
+		return step, rows.Scan(&id, &parent, &unused, &step)
+	})
+	must(t, err)
+	return steps
+}

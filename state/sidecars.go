@@ -183,14 +183,17 @@ func (s *Store) sidecars(ctx context.Context, pair int64, after sources.Key, con
 	})
 }
 
+// sidecarsAmong names its index: with the primary key, SQLite would read all sidecars, and each object has
+// such a query.
+var sidecarsAmong = `SELECT ` + sidecarColumns + ` FROM sidecars INDEXED BY sidecars_folded WHERE pair = ? AND folded IN (SELECT value FROM json_each(?)) ORDER BY key`
+
 // SidecarsAmong returns the sidecars with some folded keys.
 func (s *Store) SidecarsAmong(ctx context.Context, pair int64, folded []string) ([]Sidecar, error) {
 	these, err := json.Marshal(folded)
 	if err != nil {
 		return nil, err
 	}
-	return query(ctx, s.r, "find sidecars", scanSidecars(),
-		`SELECT `+sidecarColumns+` FROM sidecars WHERE pair = ? AND folded IN (SELECT value FROM json_each(?)) ORDER BY key`, pair, string(these))
+	return query(ctx, s.r, "find sidecars", scanSidecars(), sidecarsAmong, pair, string(these))
 }
 
 // A SidecarOwner is an object that a sidecar may belong to: an uploaded one, or one with an item in

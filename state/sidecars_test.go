@@ -3,6 +3,7 @@ package state
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -87,6 +88,17 @@ func TestRecordedSidecars(t *testing.T) {
 	for range 2 {
 		must(t, j.RecordSidecars(t.Context(), j.run.Num, "sidecar", func(key sources.Key) string { return strings.ToLower(string(key)) }))
 		j.wantSidecars(want...)
+	}
+}
+
+// TestSidecarsAreLookedUp verifies that a query for the sidecars of an object does not read those of all
+// objects.
+func TestSidecarsAreLookedUp(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	open(t, path)
+	steps := explained(t, path, sidecarsAmong, 1, `["a.jpg"]`)
+	if !strings.HasSuffix(steps[0], "sidecars_folded (pair=? AND folded=?)") {
+		t.Errorf("%s", strings.Join(steps, "\n"))
 	}
 }
 

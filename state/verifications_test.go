@@ -1,7 +1,6 @@
 package state
 
 import (
-	"database/sql"
 	"slices"
 	"strings"
 	"testing"
@@ -194,13 +193,7 @@ func TestVerificationOfWave(t *testing.T) {
 // with a difference.
 func TestFewDifferencesComeFirst(t *testing.T) {
 	c := verifiedLibrary(t)
-	rows, err := raw(t, c.path).QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+sumVerified, c.pair.ID)
-	must(t, err)
-	steps, err := scanAll(rows, func(rows *sql.Rows) (step string, err error) {
-		var id, parent, unused int64
-		return step, rows.Scan(&id, &parent, &unused, &step)
-	})
-	must(t, err)
+	steps := explained(t, c.path, sumVerified, c.pair.ID)
 	lookups := 0
 	for _, step := range steps {
 		switch {
