@@ -253,6 +253,7 @@ func IsJunk(key sources.Key) bool {
 	for segment := range strings.SplitSeq(string(key), "/") {
 		switch {
 		case segment == ".DS_Store", segment == "@eaDir", segment == "__MACOSX", segment == ".git",
+			segment == ".assetferry-revisions", // of an export in a folder of the source
 			strings.EqualFold(segment, "Thumbs.db"), strings.EqualFold(segment, "desktop.ini"),
 			strings.HasPrefix(segment, "._"), strings.HasPrefix(segment, "~$"):
 			return true

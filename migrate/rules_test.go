@@ -93,7 +93,7 @@ func TestJunk(t *testing.T) {
 	for key, want := range map[string]bool{
 		".DS_Store": true, "a/.DS_Store": true, ".ds_store": false, "Thumbs.db": true, "a/thumbs.DB": true, "Desktop.INI": true,
 		"._a.jpg": true, "a/._b/c.jpg": true, "~$doc.docx": true, "@eaDir/a.jpg": true, "x/@eaDir/a/b.jpg": true,
-		"__MACOSX/a.jpg": true, ".git/config": true, "a.jpg.part": true, "a.PART": true,
+		"__MACOSX/a.jpg": true, ".git/config": true, "x/.assetferry-revisions/a/a.jpg/1.jpg": true, "a.jpg.part": true, "a.PART": true,
 		"a.jpg": false, "department/a.jpg": false, ".gitignore": false, "a.git/x.jpg": false, "x.part/a.jpg": false, "__macosx": false,
 	} {
 		if got := IsJunk(sources.Key(key)); got != want {

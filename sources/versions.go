@@ -33,9 +33,9 @@ type VersionOrder interface {
 	IsNewer(version, than Object) bool
 }
 
-// A VersionContents is a Historian that knows the contents of its versions, while their times do not
+// A VersionChecksums is a Historian that knows the contents of its versions, while their times do not
 // compare with that of the object.
-type VersionContents interface {
-	// HasContent reports whether a version has the content with a SHA-256.
-	HasContent(version Object, sha256 []byte) bool
+type VersionChecksums interface {
+	// Checksum returns the SHA-256 of a version in hexadecimal digits, "" if it is unknown.
+	Checksum(version Object) string
 }

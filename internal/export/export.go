@@ -368,7 +368,7 @@ func (r *run) write(ctx context.Context, t task, known record, out *Outcome) (er
 	if err := patiently(ctx, func(ctx context.Context) error { return r.fetch(ctx, t, known, h, out) }); err != nil {
 		return err
 	}
-	if h != nil && len(h.failed.names) > 0 {
+	if h != nil && len(h.failed.texts) > 0 {
 		return &h.failed
 	}
 	return nil
@@ -395,7 +395,7 @@ func (r *run) report(out Outcome) error {
 		return nil
 	}
 	r.failed++
-	if _, is := errors.AsType[*RevisionsError](out.Err); is { // the asset itself was exported
+	if e, is := errors.AsType[*RevisionsError](out.Err); is && !e.unread { // the asset itself was exported
 		r.inRow = 0
 		return nil
 	}
@@ -411,12 +411,15 @@ func (r *run) decide(ctx context.Context, t task, out *Outcome) (known record, e
 	size, err := r.Store.Size(ctx, t.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		out.Action = Create
-		return record{}, nil
+		if out.Action = Create; r.Versions <= 1 {
+			return record{}, nil
+		}
+		size = -1 // its sidecar may list revisions nevertheless
 	case err != nil:
 		return record{}, stored(err)
+	default:
+		out.Action = Replace
 	}
-	out.Action = Replace
 	data, err := r.Store.Read(ctx, t.path+sidecarEnding)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -480,7 +483,7 @@ func (r *run) fetch(ctx context.Context, t task, known record, h *history, out *
 	}
 	s := newSidecar(t.object, d, opened.Asset(), checksum)
 	if h != nil {
-		s.Export.Versions, s.Export.Revision, s.Export.Created, s.Export.Revisions = r.Versions, h.current.Version, h.current.Time, h.earlier
+		h.into(&s.Export, r.Versions)
 	}
 	data, err := encode(s)
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"assetferry/internal/retry"
-	"assetferry/internal/sorting"
 	"assetferry/sources"
 )
 
@@ -23,7 +22,7 @@ import (
 // revision, so that no two exports write different contents to it. The sidecar of the asset lists the
 // revisions, and is written after them and after the current content.
 
-// MaxVersions is the maximum of Exporter.Versions.
+// MaxVersions is the maximum of Exporter.Versions, and of the revisions in a sidecar.
 const MaxVersions = 1000
 
 // revisionsFolder is the folder at the top with the earlier revisions.
@@ -48,38 +47,36 @@ func (e *VersionsError) Error() string {
 // A RevisionsError means that an asset was exported, but without some of its earlier revisions. The next
 // export tries these again.
 type RevisionsError struct {
-	names   []string
-	reasons []error
+	texts  []string
+	unread bool // not all of them are only unknown to the service
 }
 
 // mostNamed is the maximum number of revisions in the text of an error.
 const mostNamed = 3
 
 func (e *RevisionsError) Error() string {
-	var named []string
-	for n, name := range e.names[:min(len(e.names), mostNamed)] {
-		named = append(named, name+": "+reasonOf(e.reasons[n]))
-	}
-	text := "its earlier revisions are incomplete: " + strings.Join(named, "; ")
-	if more := len(e.names) - mostNamed; more > 0 {
+	text := "its earlier revisions are incomplete: " + strings.Join(e.texts[:min(len(e.texts), mostNamed)], "; ")
+	if more := len(e.texts) - mostNamed; more > 0 {
 		text += fmt.Sprintf("; and %d more", more)
 	}
 	return text
 }
 
+// add adds a revision that was not exported.
 func (e *RevisionsError) add(o sources.Object, err error) {
 	name := "revision " + o.Version
 	if !o.Time.IsZero() {
 		name += ", created " + o.Time.Format(time.DateTime)
 	}
-	e.names, e.reasons = append(e.names, name), append(e.reasons, err)
+	if errors.Is(err, fs.ErrNotExist) {
+		e.texts = append(e.texts, name+": the service lists it, but does not serve it")
+		return
+	}
+	e.texts, e.unread = append(e.texts, name+": "+reasonOf(err)), true
 }
 
-// reasonOf returns the reason why a revision was not exported.
+// reasonOf returns an error of the library without the object.
 func reasonOf(err error) string {
-	if errors.Is(err, fs.ErrNotExist) {
-		return "the service lists it, but does not serve it"
-	}
 	if e, ok := errors.AsType[*sources.Error](err); ok {
 		err = e.Err
 	}
@@ -88,11 +85,12 @@ func reasonOf(err error) string {
 
 // A history is what a sidecar gets about the revisions of an asset.
 type history struct {
-	current sources.Object // the current revision
+	current sources.Object // the current revision; zero if it is unknown
 	earlier []revision     // the oldest first
 	failed  RevisionsError
-	folder  string // of the files
-	made    bool   // whether this run created the folder
+	inRow   int // failures up to now
+	folder  string
+	made    bool // whether this run created the folder
 }
 
 // writeRevisions writes the last earlier revisions of an asset that the target lacks. An error of one
@@ -100,11 +98,19 @@ type history struct {
 func (r *run) writeRevisions(ctx context.Context, t task, known record, out *Outcome) (*history, error) {
 	h := &history{folder: path.Join(revisionsFolder, t.path)}
 	var older []sources.Object
-	if err := patiently(ctx, func(ctx context.Context) (err error) {
+	err := patiently(ctx, func(ctx context.Context) (err error) {
 		older, h.current, err = r.Library.Revisions(ctx, t.object)
 		return read(err)
-	}); err != nil {
+	})
+	if endsExport(ctx, err) {
 		return nil, err
+	} else if err != nil { // a deleted asset shows when it is opened
+		h.failed = RevisionsError{[]string{"the service does not list them: " + reasonOf(err)}, true}
+		out.Revisions.Failed = 1
+		if out.Unwritten {
+			h.current = sources.Object{Version: known.Revision, Time: known.Created}
+		}
+		return h, r.merge(ctx, h, known)
 	}
 	out.Revisions.Older = int64(len(older))
 	for _, o := range older {
@@ -112,17 +118,42 @@ func (r *run) writeRevisions(ctx context.Context, t task, known record, out *Out
 	}
 	for _, o := range older[max(0, len(older)-(r.Versions-1)):] {
 		v, err := r.writeRevision(ctx, h, known, o, out)
-		if class, _ := retry.Classify(err); err != nil && (class == retry.Fatal || ctx.Err() != nil) {
+		if endsExport(ctx, err) {
 			return nil, err
-		} else if err != nil {
+		}
+		if h.inRow++; err == nil || errors.Is(err, fs.ErrNotExist) {
+			h.inRow = 0
+		}
+		if err != nil {
 			v.Missing = true
 			h.failed.add(o, err)
 		}
 		h.earlier = append(h.earlier, v)
 	}
-	out.Revisions.Failed = int64(len(h.failed.names))
-	return h, r.keep(ctx, h, known)
+	out.Revisions.Failed = int64(len(h.failed.texts))
+	return h, r.merge(ctx, h, known)
 }
+
+// into completes the record of a sidecar. Without the number of versions, the next export tries again.
+func (h *history) into(e *record, versions int) {
+	e.Revision, e.Created, e.Revisions = h.current.Version, h.current.Time, h.earlier
+	if len(h.failed.texts) == 0 {
+		e.Versions = versions
+	}
+}
+
+// endsExport reports whether an error concerns more than one revision.
+func endsExport(ctx context.Context, err error) bool {
+	class, _ := retry.Classify(err)
+	return err != nil && (class == retry.Fatal || ctx.Err() != nil)
+}
+
+// mostUnread is the number of revisions of an asset in a row that could not be read, after which the
+// others are left for the next export.
+const mostUnread = 5
+
+// errLeft means that a revision was not tried.
+var errLeft = fmt.Errorf("not tried, after %d that failed", mostUnread)
 
 // writeRevision writes one revision, unless the target has it.
 func (r *run) writeRevision(ctx context.Context, h *history, known record, o sources.Object, out *Outcome) (revision, error) {
@@ -132,6 +163,9 @@ func (r *run) writeRevision(ctx context.Context, h *history, known record, o sou
 		if there || err != nil {
 			return known.Revisions[at], err
 		}
+	}
+	if h.inRow >= mostUnread {
+		return v, errLeft
 	}
 	name := fileName(h.folder, o)
 	if !r.DryRun {
@@ -190,7 +224,7 @@ func (r *run) hasRevisions(ctx context.Context, t task, known record) (bool, err
 		return false, nil
 	}
 	for _, v := range known.Revisions {
-		if v.isWithoutFile() {
+		if v.File == "" { // it had only been the current one
 			continue
 		}
 		if there, err := r.has(ctx, path.Join(revisionsFolder, t.path), v); !there {
@@ -200,26 +234,44 @@ func (r *run) hasRevisions(ctx context.Context, t task, known record) (bool, err
 	return true, nil
 }
 
-// keep adds the revisions that an earlier export has listed, and this one does not: some may be deleted
-// at the service. The content that was current in that export is listed without a file, because a later
-// migration must know which revisions are newer than what an asset has.
-func (r *run) keep(ctx context.Context, h *history, known record) error {
+// merge completes the list of revisions with those of an earlier export. Some may be deleted at the
+// service. The content that was current in that export is listed without a file, because a later
+// migration must know which revisions are newer than what an asset has. The order is that in which they
+// became current, as far as exports have seen it: a revision that was restored keeps its old time.
+func (r *run) merge(ctx context.Context, h *history, known record) error {
 	was := revision{ID: known.Revision, Size: known.Size, Created: known.Created, SHA256: known.SHA256}
-	for _, v := range append(slices.Clone(known.Revisions), was) {
-		listed := slices.ContainsFunc(h.earlier, func(e revision) bool { return e.ID == v.ID })
-		if v.ID == "" || v.ID == h.current.Version || v.SHA256 == "" || listed {
+	before := slices.DeleteFunc(slices.Clone(known.Revisions), func(v revision) bool { return v.ID == was.ID })
+	before = slices.DeleteFunc(append(before, was), func(v revision) bool { return v.ID == "" || v.ID == h.current.Version })
+	first := max(0, slices.IndexFunc(h.earlier, func(v revision) bool { return find(before, v.ID) >= 0 }))
+	all := slices.Clone(h.earlier[:first])
+	for _, v := range before {
+		if at := find(h.earlier, v.ID); at >= 0 {
+			all = append(all, h.earlier[at])
 			continue
 		}
 		there, err := r.has(ctx, h.folder, v)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		} else if !there {
+		case v.SHA256 == "":
+			continue
+		case !there:
 			v.File = ""
 		}
-		h.earlier = append(h.earlier, v)
+		all = append(all, v)
 	}
-	sorting.Stable(h.earlier, func(a, b revision) int { return a.Created.Compare(b.Created) })
+	for _, v := range h.earlier[first:] {
+		if find(before, v.ID) < 0 {
+			all = append(all, v)
+		}
+	}
+	h.earlier = all[max(0, len(all)-MaxVersions):]
 	return nil
+}
+
+// find returns the position of a revision, -1 if there is none.
+func find(all []revision, id string) int {
+	return slices.IndexFunc(all, func(v revision) bool { return v.ID == id })
 }
 
 // longestExtension is the maximum length of an extension in the name of a revision, in bytes.

@@ -8,15 +8,18 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/retry"
 	"assetferry/sources"
 	"assetferry/sources/local"
 )
@@ -106,10 +109,7 @@ func revisionsIn(files map[string]string) (found []string) {
 // versions.
 func (w *world) read() map[string]string {
 	w.Helper()
-	s, err := local.New(w.dir, local.Options{})
-	must(w, err)
-	known, err := Recognise(w.Context(), s)
-	must(w, err)
+	known := w.opened()
 	found := map[string]string{}
 	content := func(o sources.Object) string {
 		r, err := known.Open(w.Context(), o, 0)
@@ -144,10 +144,7 @@ func TestListsAroundRevisions(t *testing.T) {
 	w.upload(w.category(revisionsFolder, false), "", "y.txt", "y")
 	_, err := w.export(withVersions(3))
 	must(t, err)
-	s, err := local.New(w.dir, local.Options{})
-	must(t, err)
-	known, err := Recognise(t.Context(), s)
-	must(t, err)
+	known := w.opened()
 	var all []sources.Key
 	for o, err := range known.Objects(t.Context(), "") {
 		must(t, err)
@@ -275,12 +272,8 @@ func TestFailedRevisions(t *testing.T) {
 		if got := w.read()["Open/c.txt"]; got != "c4: c3 (absent) c1" {
 			t.Errorf("it has %q", got)
 		}
-		s, err := local.New(w.dir, local.Options{})
-		must(t, err)
-		known, err := Recognise(t.Context(), s)
-		must(t, err)
-		if lack, ok := known.(interface{ Failed() int64 }); !ok || lack.Failed() != 1 {
-			t.Errorf("the export does not say what it lacks: %v", known)
+		if lack, ok := w.opened().(interface{ Failed() int64 }); !ok || lack.Failed() != 1 {
+			t.Errorf("the export does not say what it lacks")
 		}
 		r, err := w.export(withVersions(4))
 		must(t, err)
@@ -402,43 +395,248 @@ func TestTwoExports(t *testing.T) {
 	}
 }
 
-// TestForeignRevisions verifies that a sidecar cannot lead to other files than revisions.
+// TestOrderOfRevisions verifies that an export lists revisions in the order in which they became current,
+// even if one was restored, or all have the same time.
+func TestOrderOfRevisions(t *testing.T) {
+	for _, same := range []bool{false, true} {
+		w := newWorld(t)
+		ids := histories(w)
+		export := func(versions int) string {
+			_, err := w.export(withVersions(versions), func(e *Exporter) {
+				if same {
+					e.Library = sameTime{e.Library}
+				}
+			})
+			must(t, err)
+			return w.read()["Open/c.txt"]
+		}
+		if got := export(3); got != "c4: c3 c2" {
+			t.Errorf("%t: %q", same, got)
+		}
+		w.replace(ids["c"], "c5")
+		w.replace(ids["c"], "c6")
+		if got := export(3); got != "c6: c5 c4 c3 c2" {
+			t.Errorf("%t: %q", same, got)
+		}
+		if got := export(9); got != "c6: c5 c4 c3 c2 c1 c0" {
+			t.Errorf("%t, with more versions: %q", same, got)
+		}
+		must(t, w.client.UseRevision(t.Context(), ids["c"], w.revisionOf(ids["c"], 2)))
+		if got := export(9); got != "c2: c6 c5 c4 c3 c1 c0" {
+			t.Errorf("%t, with a restored one: %q", same, got)
+		}
+		w.replace(ids["c"], "c7")
+		if got := export(9); got != "c7: c2 c6 c5 c4 c3 c1 c0" {
+			t.Errorf("%t, after a restored one: %q", same, got)
+		}
+	}
+}
+
+// sameTime is a library whose revisions all have the same time.
+type sameTime struct{ Library }
+
+func (s sameTime) Revisions(ctx context.Context, o sources.Object) (older []sources.Object, current sources.Object, err error) {
+	older, current, err = s.Library.Revisions(ctx, o)
+	for n := range older {
+		older[n].Time = current.Time
+	}
+	return older, current, err
+}
+
+// TestRevisionsAreNotListed verifies that an asset is exported if the service does not list its
+// revisions, and that the next export lists them.
+func TestRevisionsAreNotListed(t *testing.T) {
+	w := newWorld(t)
+	ids := histories(w)
+	unlisted := func(e *Exporter) { e.Library = unlisting{e.Library} }
+	for n := range 2 {
+		r, err := w.export(withVersions(3), unlisted)
+		must(t, err)
+		o := r.outcomes["Open/c.txt"]
+		if o.Err == nil || !strings.Contains(o.Err.Error(), "the service does not list them: file does not exist") || o.Unwritten != (n > 0) || w.files()["Open/c.txt"] != "c4" {
+			t.Errorf("export %d: %+v", n, o)
+		}
+	}
+	if got, err := w.export(withVersions(3)); err != nil || got.actions()[Replace] != 3 || w.read()["Open/c.txt"] != "c4: c3 c2" {
+		t.Errorf("%v, %v", got.outcomes, err)
+	}
+	w.replace(ids["c"], "c5")
+	_, err := w.export(withVersions(3), unlisted)
+	must(t, err)
+	if got := w.read()["Open/c.txt"]; got != "c5: (absent) c3 c2" {
+		t.Errorf("%q", got)
+	}
+	_, err = w.export(withVersions(3))
+	must(t, err)
+	if got := w.read()["Open/c.txt"]; got != "c5: c4 c3 c2" {
+		t.Errorf("%q", got)
+	}
+}
+
+type unlisting struct{ Library }
+
+func (unlisting) Revisions(context.Context, sources.Object) ([]sources.Object, sources.Object, error) {
+	return nil, sources.Object{}, &sources.Error{Op: "list revisions of", Err: fs.ErrNotExist}
+}
+
+// TestManyFailedRevisions verifies that an export does not try all revisions of an asset if the first ones
+// fail, and that it ends if this is so for many assets.
+func TestManyFailedRevisions(t *testing.T) {
+	w := newWorld(t)
+	c := w.category("Open", false)
+	id := w.upload(c, "", "a.txt", "0")
+	for n := range 2 * mostUnread {
+		w.replace(id, fmt.Sprint(n))
+	}
+	tried := 0
+	r, err := w.export(withVersions(99), func(e *Exporter) {
+		e.Library = lossy{e.Library, func(o sources.Object) error {
+			if o.Version == "" {
+				return nil
+			}
+			tried++
+			return &sources.Error{Op: "open", Err: &sidecarError{fs.ErrPermission}}
+		}}
+	})
+	must(t, err)
+	if o := r.outcomes["Open/a.txt"]; tried != mostUnread || o.Revisions.Failed != 2*mostUnread || w.files()["Open/a.txt"] == "" {
+		t.Errorf("%d tried: %+v", tried, o)
+	}
+	for n := range mostInRow {
+		w.replace(w.upload(c, "", fmt.Sprint("b", n, ".txt"), "0"), "1")
+	}
+	_, err = w.export(withVersions(99), func(e *Exporter) {
+		e.Library = lossy{e.Library, func(o sources.Object) error {
+			if o.Version == "" {
+				return nil
+			}
+			return &sources.Error{Op: "open", Err: &sidecarError{fs.ErrPermission}}
+		}}
+	})
+	if err == nil || !strings.Contains(err.Error(), "50 assets in a row failed; the last error: its earlier revisions are incomplete: ") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestLongLists verifies that a sidecar lists no more revisions than a migration reads.
+func TestLongLists(t *testing.T) {
+	var known record
+	for n := range MaxVersions + 5 {
+		known.Revisions = append(known.Revisions, revision{ID: fmt.Sprint("3f2504e0-4f89-41d3-9a0c-", n), Size: 1 << 40, Created: time.Unix(int64(n), 999999999).UTC(),
+			SHA256: strings.Repeat("f", 64), File: fileName("x."+strings.Repeat("e", longestExtension-1), sources.Object{Version: fmt.Sprint(n), Time: time.Unix(int64(n), 0)})})
+	}
+	d := OpenDirectory(t.TempDir())
+	h := &history{}
+	must(t, (&run{Exporter: &Exporter{Store: d}}).merge(t.Context(), h, known))
+	must(t, d.Close())
+	if len(h.earlier) != MaxVersions || h.earlier[MaxVersions-1].ID != known.Revisions[MaxVersions+4].ID {
+		t.Errorf("%d revisions", len(h.earlier))
+	}
+	data, err := encode(sidecar{Export: record{Revisions: known.Revisions[:MaxVersions]}})
+	must(t, err)
+	if len(data) > maxSidecar/2 {
+		t.Errorf("%d revisions in %d bytes", MaxVersions, len(data))
+	}
+}
+
+// opened recognises the export.
+func (w *world) opened() sources.Source {
+	w.Helper()
+	l, err := local.New(w.dir, local.Options{})
+	must(w, err)
+	known, err := Recognise(w.Context(), l)
+	must(w, err)
+	return known
+}
+
+// TestForeignRevisions verifies that a version cannot lead to other files than revisions, and that one
+// whose file is missing or another one is an error that a retry does not solve.
 func TestForeignRevisions(t *testing.T) {
 	w := newWorld(t)
 	histories(w)
 	_, err := w.export(withVersions(3))
 	must(t, err)
-	sidecar := filepath.Join(w.dir, "Open", "b.txt.json")
-	data, err := os.ReadFile(sidecar)
-	must(t, err)
-	s, ok := readSidecar(data)
-	if !ok || len(s.Export.Revisions) != 2 {
-		t.Fatalf("%s", data)
-	}
-	l, err := local.New(w.dir, local.Options{})
-	must(t, err)
-	known, err := Recognise(t.Context(), l)
-	must(t, err)
-	for _, file := range []string{"../../../Open/a.txt", "..", "/etc/passwd", "x/y", "."} {
-		r, err := known.Open(t.Context(), sources.Object{Key: "Open/b.txt", Size: 2, Version: file}, 0)
+	known := w.opened()
+	open := func(size int64, version string) error {
+		r, err := known.Open(t.Context(), sources.Object{Key: "Open/b.txt", Size: size, Version: version}, 0)
 		if err == nil {
 			must(t, r.Close())
-			t.Errorf("%s was opened", file)
+		}
+		return err
+	}
+	for _, version := range []string{"../../../Open/a.txt", "../../../Open/a.txt/0", "..", "../0", "/etc/passwd", "x/y", "x/y/z", ".", "./0", unknownVersion} {
+		if open(2, version) == nil {
+			t.Errorf("%s was opened", version)
 		}
 	}
-	real := s.Export.Revisions[0]
-	if _, err := known.Open(t.Context(), sources.Object{Key: "Open/b.txt", Size: real.Size + 1, Version: real.File}, 0); !errors.Is(err, sources.ErrChanged) {
-		t.Errorf("of another size: %v", err)
+	var real revision
+	for name := range w.files() {
+		if strings.HasPrefix(name, path.Join(revisionsFolder, "Open", "b.txt")) {
+			real = revision{File: path.Base(name), Size: 2}
+		}
 	}
-	must(t, os.Remove(filepath.Join(w.dir, revisionsFolder, "Open", "b.txt", real.File)))
-	if _, err := known.Open(t.Context(), sources.Object{Key: "Open/b.txt", Size: real.Size, Version: real.File}, 0); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a deleted one: %v", err)
+	must(t, open(real.Size, real.version()))
+	lost := func(err error) {
+		t.Helper()
+		if class, _ := retry.Classify(err); class != retry.Permanent || errors.Is(err, sources.ErrChanged) || errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%v (%s)", err, class)
+		}
 	}
-	must(t, os.WriteFile(sidecar, []byte("no JSON"), 0o600))
-	for o, err := range known.(sources.Historian).Versions(t.Context(), sources.Object{Key: "Open/b.txt"}) {
-		must(t, err) // other objects can be planned
-		if _, err := known.Open(t.Context(), o, 0); o.Obstacle == "" || err == nil || !strings.Contains(err.Error(), "Open/b.txt") {
-			t.Errorf("with a damaged sidecar: %+v, %v", o, err)
+	lost(open(real.Size+1, real.version()))
+	must(t, os.RemoveAll(filepath.Join(w.dir, revisionsFolder)))
+	lost(open(real.Size, real.version()))
+}
+
+// TestSidecarsOfRevisions verifies that only what an export has written is accepted as a list of
+// revisions, and that people may edit the rest of a sidecar. A wrong one concerns only its object.
+func TestSidecarsOfRevisions(t *testing.T) {
+	w := newWorld(t)
+	histories(w)
+	_, err := w.export(withVersions(3))
+	must(t, err)
+	known := w.opened().(interface {
+		sources.Historian
+		sources.Source
+	})
+	name := filepath.Join(w.dir, "Open", "b.txt.json")
+	data, err := os.ReadFile(name)
+	must(t, err)
+	good := string(data)
+	for _, test := range []struct{ old, made, wrong string }{
+		{good, good, ""},
+		{"{", "\ufeff{", ""},
+		{`"name": "b.txt"`, `"name": "b.txt", "tags": "red", "attributes": {"year": 2020}`, ""},
+		{good, `{"tags": ["a"]}`, ""},
+		{good, "no JSON", "its sidecar is damaged"},
+		{`"size": 2,`, `"size": 3,`, "its sidecar is of a content of 3 bytes"},
+		{`"size": 2,`, `"size": -2,`, "its sidecar is of a content of -2 bytes"},
+		{`"file": "`, `"file": "../`, "its sidecar lists an impossible revision"},
+		{`"file": "`, `"file": "\u0000`, "its sidecar lists an impossible revision"},
+		{`"size": 2,
+        "created"`, `"size": 4611686018427387904,
+        "created"`, "its sidecar lists an impossible revision"},
+		{`"size": 2,
+        "created": "2`, `"size": 2,
+        "created": "9`, "its sidecar lists an impossible revision"},
+		{good, strings.Repeat(" ", maxSidecar+1), "more than any sidecar"},
+	} {
+		text := strings.Replace(good, test.old, test.made, 1)
+		if text == good && test.old != good {
+			t.Fatalf("%s is not in %s", test.old, good)
+		}
+		must(t, os.WriteFile(name, []byte(text), 0o600))
+		for o, err := range known.Versions(t.Context(), sources.Object{Key: "Open/b.txt", Size: 2}) {
+			must(t, err)
+			if test.wrong == "" != (o.Obstacle == "") {
+				t.Errorf("%s: %+v", test.made, o)
+			}
+			r, err := known.Open(t.Context(), o, 0)
+			if err == nil {
+				must(t, r.Close())
+			}
+			if (err == nil) != (test.wrong == "") || err != nil && !strings.Contains(err.Error(), test.wrong) {
+				t.Errorf("%s: %v, want %q", test.made, err, test.wrong)
+			}
 		}
 	}
 }

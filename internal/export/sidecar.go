@@ -42,7 +42,7 @@ type record struct {
 	Values map[string]any `json:"values,omitempty"`
 
 	// Only in exports with earlier revisions:
-	Versions  int        `json:"versions,omitempty"` // of the export
+	Versions  int        `json:"versions,omitempty"` // of the export, if none failed
 	Revision  string     `json:"revision,omitempty"` // ID of the current one
 	Created   time.Time  `json:"created,omitzero"`   // the current one
 	Revisions []revision `json:"revisions,omitempty"`
@@ -55,11 +55,8 @@ type revision struct {
 	Created time.Time `json:"created,omitzero"`
 	SHA256  string    `json:"sha256,omitempty"`
 	File    string    `json:"file,omitempty"`    // its name in the folder for the revisions of the asset
-	Missing bool      `json:"missing,omitempty"` // the next export tries it again
+	Missing bool      `json:"missing,omitempty"` // it failed; the next export tries it again
 }
-
-// isWithoutFile reports whether an export had the content of a revision only while it was the current one.
-func (v revision) isWithoutFile() bool { return v.File == "" && !v.Missing }
 
 // newSidecar returns the sidecar of an asset and its content.
 func newSidecar(o sources.Object, d sources.Description, a assets.Asset, checksum string) sidecar {

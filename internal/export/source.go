@@ -27,7 +27,7 @@ func Recognise(ctx context.Context, s sources.Source) (sources.Source, error) {
 		return nil, &sources.Error{Op: "read", Source: "the manifest of an export", Key: ManifestName, Err: err}
 	}
 	if m.isInterrupted() {
-		return nil, &sources.Error{Op: "read", Source: "an export", Key: ManifestName, Err: ErrInterrupted, Hint: "run assetferry export again until it ends, then this command"}
+		return nil, &sources.Error{Op: "read", Source: "an export", Key: ManifestName, Err: ErrInterrupted, Hint: "run assetferry export again until it ends; if it cannot end, see assetferry help ckbox"}
 	}
 	e := exported{s, m}
 	if f, ok := s.(finder); ok && m.Versions > 1 {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"encoding/hex"
 	"slices"
 
 	"assetferry/migrate"
@@ -57,6 +58,9 @@ func (v *olderVersions) find(ctx context.Context, source sources.Historian, i st
 	if err != nil {
 		return err
 	}
+	if checksums, ok := v.Source.(sources.VersionChecksums); ok && known != nil && len(known.Checksum) > 0 {
+		return v.findByContent(ctx, source, checksums, i, *known)
+	}
 	h := state.History{Key: i.Key}
 	var newer []sources.Object // than the known version, the newest first
 	isNewer, isEnough := true, false
@@ -66,7 +70,7 @@ func (v *olderVersions) find(ctx context.Context, source sources.Historian, i st
 		}
 		h.Older++
 		h.OlderBytes += o.Size
-		if known != nil && v.isKnown(o, *known) {
+		if known != nil && v.isKnown(o, known.Object) {
 			isNewer = false // the asset has it
 		}
 		if isNewer && !isEnough && !movesAsset(i) {
@@ -74,11 +78,16 @@ func (v *olderVersions) find(ctx context.Context, source sources.Historian, i st
 			isEnough = known == nil && v.isEnough(i.Object, newer)
 		}
 	}
-	if h.Older == 0 {
-		return nil
-	}
 	if known != nil && isNewer {
 		newer = newer[:v.knownByContent(newer, known.Object)]
+	}
+	return v.save(ctx, i, h, newer)
+}
+
+// save stores the history of an object with the versions that the asset does not have, the newest first.
+func (v *olderVersions) save(ctx context.Context, i state.Item, h state.History, newer []sources.Object) error {
+	if h.Older == 0 {
+		return nil
 	}
 	h.Bring = v.bring(i.Object, newer)
 	slices.Reverse(h.Bring) // the oldest first
@@ -139,6 +148,60 @@ func (v *olderVersions) flush(ctx context.Context) error {
 	return err
 }
 
+// findByContent stores the history of an object by the contents that its asset has had.
+func (v *olderVersions) findByContent(ctx context.Context, source sources.Historian, checksums sources.VersionChecksums, i state.Item, known state.Receipt) error {
+	h := state.History{Key: i.Key}
+	var all []sources.Object // the newest first
+	for o, err := range source.Versions(ctx, i.Object) {
+		if err != nil {
+			return err
+		}
+		h.Older++
+		h.OlderBytes += o.Size
+		all = append(all, o)
+	}
+	if h.Older == 0 || movesAsset(i) {
+		return v.save(ctx, i, h, nil)
+	}
+	revisions, err := v.State.Revisions(ctx, v.run.Pair.ID, known)
+	if err != nil {
+		return err
+	}
+	var had, there []string
+	for _, r := range revisions {
+		had = append(had, hex.EncodeToString(r.Checksum))
+	}
+	had = append(had, hex.EncodeToString(known.Checksum))
+	for _, o := range slices.Backward(all) {
+		there = append(there, checksums.Checksum(o))
+	}
+	isLater := func(n int) bool { return all[len(all)-n].Time.After(known.Time) }
+	return v.save(ctx, i, h, all[:len(all)-knownContents(had, there, isLater)])
+}
+
+// knownContents returns how many of the contents at the source, from the oldest on, an asset has had. Both
+// lists begin with the oldest content. A content may occur several times: then the contents before it
+// decide, and among several places with equally many of them the last one before a time, or the first.
+// The source may lack the newest contents of the asset.
+func knownContents(had, there []string, isLater func(n int) bool) int {
+	for ; len(had) > 0; had = had[:len(had)-1] {
+		found, most := 0, 0
+		for n := len(there); n > 0; n-- {
+			alike := 0
+			for alike < min(len(had), n) && had[len(had)-1-alike] == there[n-1-alike] {
+				alike++
+			}
+			if alike > most || alike == most && most > 0 && isLater(found) {
+				found, most = n, alike
+			}
+		}
+		if most > 0 {
+			return found
+		}
+	}
+	return 0
+}
+
 // knownVersion returns the version that the asset of an item has; nil if the item creates its asset.
 func (v *olderVersions) knownVersion(ctx context.Context, i state.Item) (*state.Receipt, error) {
 	if i.Action != state.Replace {
@@ -156,16 +219,13 @@ func movesAsset(i state.Item) bool {
 
 // isKnown reports whether an older version is one that the asset has, or is older than that: the
 // service would otherwise have revisions out of order.
-func (v *olderVersions) isKnown(o sources.Object, known state.Receipt) bool {
-	if c, ok := v.Source.(sources.VersionContents); ok && len(known.Checksum) > 0 {
-		return c.HasContent(o, known.Checksum)
-	}
-	if order, ok := v.Source.(sources.VersionOrder); ok && !order.IsNewer(o, known.Object) {
+func (v *olderVersions) isKnown(o, known sources.Object) bool {
+	if order, ok := v.Source.(sources.VersionOrder); ok && !order.IsNewer(o, known) {
 		return true
 	}
 	precision := v.Source.Traits().Precision
 	older := !o.Time.IsZero() && !known.Time.IsZero() && known.Time.Sub(o.Time) >= max(precision, 1)
-	return older || sameFingerprint(o, known.Object, precision)
+	return older || sameFingerprint(o, known, precision)
 }
 
 // historyInterrupted reports whether an asset has an older version of its object, because a run that

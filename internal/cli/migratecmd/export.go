@@ -268,7 +268,6 @@ func (t *exportResults) sumUp(took time.Duration) {
 		return
 	}
 	if v.Older == 0 {
-		t.Out.Printf("No new or replaced asset has earlier revisions.")
 		return
 	}
 	text := fmt.Sprintf("Earlier revisions: %s %s (%s)", ui.Count(v.Brought), verb, ui.Bytes(v.BroughtBytes))

@@ -21,7 +21,7 @@ func (s *endpoints) checkVersions() error {
 	}
 	if _, ok := s.source.(sources.Historian); !ok {
 		return exit.Usage(fmt.Errorf("--versions: %s has no older versions of objects", s.pair.Source),
-			"remove --versions; older versions are read from buckets (s3://), from CKBox (ckbox://), from tables with --table-columns revision=COLUMN, and from exports with --versions")
+			"remove --versions; older versions are read from buckets (s3://), from CKBox (ckbox://), from exports that assetferry export --versions wrote to a folder or a bucket, and from tables with --table-columns revision=COLUMN")
 	}
 	if s.dest.Profile.IsWithout("replace") {
 		return exit.With(exit.CodeError, fmt.Errorf("--versions: by its profile, %s does not replace the content of assets", s.dest.Place()),
