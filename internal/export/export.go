@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -196,6 +197,7 @@ type run struct {
 	reporting sync.Mutex // protects the following fields and the totals in the manifest
 	failed    int64
 	inRow     int
+	unread    atomic.Int64 // assets in a row whose revisions could not be read
 }
 
 type empty struct{ prefix, path string }
@@ -362,11 +364,10 @@ func (r *run) write(ctx context.Context, t task, known record, out *Outcome) (er
 			return err
 		}
 	}
-	if r.DryRun {
-		return nil
-	}
-	if err := patiently(ctx, func(ctx context.Context) error { return r.fetch(ctx, t, known, h, out) }); err != nil {
-		return err
+	if !r.DryRun {
+		if err := patiently(ctx, func(ctx context.Context) error { return r.fetch(ctx, t, known, h, out) }); err != nil {
+			return err
+		}
 	}
 	if h != nil && len(h.failed.texts) > 0 {
 		return &h.failed
@@ -390,13 +391,18 @@ func (r *run) report(out Outcome) error {
 	r.Outcome(out)
 	if out.Err == nil {
 		r.inRow = 0
+		if out.Revisions.Older > 0 {
+			r.unread.Store(0)
+		}
 		r.manifest.Assets++
 		r.manifest.Bytes += out.Size
 		return nil
 	}
 	r.failed++
-	if e, is := errors.AsType[*RevisionsError](out.Err); is && !e.unread { // the asset itself was exported
-		r.inRow = 0
+	if e, is := errors.AsType[*RevisionsError](out.Err); is { // the asset itself was exported
+		if r.inRow = 0; e.unread {
+			r.unread.Add(1)
+		}
 		return nil
 	}
 	if r.inRow++; r.inRow >= mostInRow {

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -98,14 +99,17 @@ type history struct {
 func (r *run) writeRevisions(ctx context.Context, t task, known record, out *Outcome) (*history, error) {
 	h := &history{folder: path.Join(revisionsFolder, t.path)}
 	var older []sources.Object
-	err := patiently(ctx, func(ctx context.Context) (err error) {
-		older, h.current, err = r.Library.Revisions(ctx, t.object)
-		return read(err)
-	})
+	err := errLeft
+	if r.unread.Load() < mostInRow {
+		err = patiently(ctx, func(ctx context.Context) (err error) {
+			older, h.current, err = r.Library.Revisions(ctx, t.object)
+			return read(err)
+		})
+	}
 	if endsExport(ctx, err) {
 		return nil, err
 	} else if err != nil { // a deleted asset shows when it is opened
-		h.failed = RevisionsError{[]string{"the service does not list them: " + reasonOf(err)}, true}
+		h.failed = RevisionsError{[]string{"they were not listed: " + reasonOf(err)}, true}
 		out.Revisions.Failed = 1
 		if out.Unwritten {
 			h.current = sources.Object{Version: known.Revision, Time: known.Created}
@@ -130,8 +134,9 @@ func (r *run) writeRevisions(ctx context.Context, t task, known record, out *Out
 		}
 		h.earlier = append(h.earlier, v)
 	}
+	err = r.merge(ctx, h, known)
 	out.Revisions.Failed = int64(len(h.failed.texts))
-	return h, r.merge(ctx, h, known)
+	return h, err
 }
 
 // into completes the record of a sidecar. Without the number of versions, the next export tries again.
@@ -152,16 +157,17 @@ func endsExport(ctx context.Context, err error) bool {
 // others are left for the next export.
 const mostUnread = 5
 
-// errLeft means that a revision was not tried.
-var errLeft = fmt.Errorf("not tried, after %d that failed", mostUnread)
+// errLeft means that a revision was not tried, or all of an asset after those of mostInRow assets.
+var errLeft = errors.New("not tried, because others before failed")
 
 // writeRevision writes one revision, unless the target has it.
 func (r *run) writeRevision(ctx context.Context, h *history, known record, o sources.Object, out *Outcome) (revision, error) {
 	v := revision{ID: o.Version, Size: o.Size, Created: o.Time}
 	if at := slices.IndexFunc(known.Revisions, func(k revision) bool { return k.ID == o.Version && k.Size == o.Size }); at >= 0 {
-		there, err := r.has(ctx, h.folder, known.Revisions[at])
-		if there || err != nil {
-			return known.Revisions[at], err
+		k := known.Revisions[at]
+		there, err := r.has(ctx, h.folder, k)
+		if k.Missing = false; there || err != nil {
+			return k, err
 		}
 	}
 	if h.inRow >= mostUnread {
@@ -242,11 +248,12 @@ func (r *run) merge(ctx context.Context, h *history, known record) error {
 	was := revision{ID: known.Revision, Size: known.Size, Created: known.Created, SHA256: known.SHA256}
 	before := slices.DeleteFunc(slices.Clone(known.Revisions), func(v revision) bool { return v.ID == was.ID })
 	before = slices.DeleteFunc(append(before, was), func(v revision) bool { return v.ID == "" || v.ID == h.current.Version })
-	first := max(0, slices.IndexFunc(h.earlier, func(v revision) bool { return find(before, v.ID) >= 0 }))
-	all := slices.Clone(h.earlier[:first])
+	var all []revision
 	for _, v := range before {
 		if at := find(h.earlier, v.ID); at >= 0 {
-			all = append(all, h.earlier[at])
+			now := h.earlier[at]
+			now.SHA256 = cmp.Or(now.SHA256, v.SHA256) // it failed, but its content was known
+			all = append(all, now)
 			continue
 		}
 		there, err := r.has(ctx, h.folder, v)
@@ -255,18 +262,27 @@ func (r *run) merge(ctx context.Context, h *history, known record) error {
 			return err
 		case v.SHA256 == "":
 			continue
-		case !there:
+		case !there && v.File != "":
+			h.failed.texts = append(h.failed.texts, "revision "+v.ID+": its file has disappeared from the export")
 			v.File = ""
 		}
 		all = append(all, v)
 	}
-	for _, v := range h.earlier[first:] {
+	for n, v := range slices.Backward(h.earlier) {
 		if find(before, v.ID) < 0 {
-			all = append(all, v)
+			all = slices.Insert(all, firstOf(all, h.earlier[n+1:]), v)
 		}
 	}
 	h.earlier = all[max(0, len(all)-MaxVersions):]
 	return nil
+}
+
+// firstOf returns the position of the first of some revisions in a list, its end if there is none.
+func firstOf(all, some []revision) int {
+	if at := slices.IndexFunc(all, func(v revision) bool { return find(some, v.ID) >= 0 }); at >= 0 {
+		return at
+	}
+	return len(all)
 }
 
 // find returns the position of a revision, -1 if there is none.

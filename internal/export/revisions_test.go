@@ -2,6 +2,8 @@ package export
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -347,10 +349,17 @@ func TestListsWhatItHad(t *testing.T) {
 	}
 	must(t, os.RemoveAll(filepath.Join(w.dir, revisionsFolder, "Open", "c.txt")))
 	w.replace(ids["c"], "new4")
-	if got := export(); got != "new4: new3 (absent) (absent) (absent) (absent)" {
+	r, err := w.export(withVersions(2))
+	must(t, err)
+	if o := r.outcomes["Open/c.txt"]; o.Err == nil || !strings.Contains(o.Err.Error(), "its file has disappeared from the export") || o.Revisions.Failed != 3 {
+		t.Errorf("lost files: %+v", o)
+	}
+	if got := w.read()["Open/c.txt"]; got != "new4: new3 (absent) (absent) (absent) (absent)" {
 		t.Errorf("%q", got)
 	}
-	r, err := w.export(withVersions(2))
+	_, err = w.export(withVersions(2))
+	must(t, err)
+	r, err = w.export(withVersions(2))
 	must(t, err)
 	if r.actions()[Unchanged] != 3 {
 		t.Errorf("the next export: %+v", r.outcomes)
@@ -432,6 +441,48 @@ func TestOrderOfRevisions(t *testing.T) {
 	}
 }
 
+// TestGapsInLists verifies that revisions between those of an earlier export are listed in order, and that
+// a failure does not lose a checksum.
+func TestGapsInLists(t *testing.T) {
+	w := newWorld(t)
+	ids := histories(w)
+	export := func(versions int, change ...func(*Exporter)) string {
+		_, err := w.export(append(change, withVersions(versions))...)
+		must(t, err)
+		return w.read()["Open/c.txt"]
+	}
+	if got := export(2); got != "c4: c3" {
+		t.Errorf("%q", got)
+	}
+	for n := range 4 {
+		w.replace(ids["c"], fmt.Sprint("c", n+5))
+	}
+	if got := export(2); got != "c8: c7 (absent) c3" {
+		t.Errorf("%q", got)
+	}
+	w.replace(ids["c"], "c9")
+	refusing := func(e *Exporter) {
+		refused := w.revisionOf(ids["c"], 4)
+		e.Library = lossy{e.Library, func(o sources.Object) error {
+			if o.Version == refused {
+				return &sources.Error{Op: "open", Err: fs.ErrNotExist}
+			}
+			return nil
+		}}
+	}
+	if got := export(99, refusing); got != "c9: c8 c7 c6 c5 (absent) c3 c2 c1 c0" {
+		t.Errorf("%q", got)
+	}
+	s, ok := readSidecar([]byte(w.files()["Open/c.txt.json"]))
+	sum := sha256.Sum256([]byte("c4"))
+	if !ok || s.Export.Revisions[4].SHA256 != hex.EncodeToString(sum[:]) {
+		t.Errorf("%+v", s.Export.Revisions)
+	}
+	if got := export(99); got != "c9: c8 c7 c6 c5 c4 c3 c2 c1 c0" {
+		t.Errorf("%q", got)
+	}
+}
+
 // sameTime is a library whose revisions all have the same time.
 type sameTime struct{ Library }
 
@@ -453,7 +504,7 @@ func TestRevisionsAreNotListed(t *testing.T) {
 		r, err := w.export(withVersions(3), unlisted)
 		must(t, err)
 		o := r.outcomes["Open/c.txt"]
-		if o.Err == nil || !strings.Contains(o.Err.Error(), "the service does not list them: file does not exist") || o.Unwritten != (n > 0) || w.files()["Open/c.txt"] != "c4" {
+		if o.Err == nil || !strings.Contains(o.Err.Error(), "they were not listed: file does not exist") || o.Unwritten != (n > 0) || w.files()["Open/c.txt"] != "c4" {
 			t.Errorf("export %d: %+v", n, o)
 		}
 	}
@@ -480,7 +531,7 @@ func (unlisting) Revisions(context.Context, sources.Object) ([]sources.Object, s
 }
 
 // TestManyFailedRevisions verifies that an export does not try all revisions of an asset if the first ones
-// fail, and that it ends if this is so for many assets.
+// fail, and none any more if this is so for many assets, but exports all contents.
 func TestManyFailedRevisions(t *testing.T) {
 	w := newWorld(t)
 	c := w.category("Open", false)
@@ -502,20 +553,35 @@ func TestManyFailedRevisions(t *testing.T) {
 	if o := r.outcomes["Open/a.txt"]; tried != mostUnread || o.Revisions.Failed != 2*mostUnread || w.files()["Open/a.txt"] == "" {
 		t.Errorf("%d tried: %+v", tried, o)
 	}
-	for n := range mostInRow {
+	for n := range mostInRow + 20 {
 		w.replace(w.upload(c, "", fmt.Sprint("b", n, ".txt"), "0"), "1")
 	}
-	_, err = w.export(withVersions(99), func(e *Exporter) {
+	listed := &countingLists{}
+	r, err = w.export(withVersions(99), func(e *Exporter) {
 		e.Library = lossy{e.Library, func(o sources.Object) error {
 			if o.Version == "" {
 				return nil
 			}
 			return &sources.Error{Op: "open", Err: &sidecarError{fs.ErrPermission}}
 		}}
+		listed.Library = e.Library
+		e.Library, e.Concurrency = listed, 1
 	})
-	if err == nil || !strings.Contains(err.Error(), "50 assets in a row failed; the last error: its earlier revisions are incomplete: ") {
-		t.Errorf("%v", err)
+	must(t, err)
+	if n := listed.calls; n != mostInRow || r.actions()["failed"] != mostInRow+21 || w.files()[fmt.Sprint("Open/b", mostInRow+19, ".txt")] != "1" {
+		t.Errorf("%d lists, %+v", n, r.actions())
 	}
+}
+
+// countingLists counts the lists of revisions.
+type countingLists struct {
+	Library
+	calls int
+}
+
+func (c *countingLists) Revisions(ctx context.Context, o sources.Object) ([]sources.Object, sources.Object, error) {
+	c.calls++
+	return c.Library.Revisions(ctx, o)
 }
 
 // TestLongLists verifies that a sidecar lists no more revisions than a migration reads.
