@@ -22,7 +22,7 @@ import (
 // one, and that the original of each new file is kept.
 func TestKillRewrite(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("a process that was killed cannot be told from one that failed")
+		t.Skip("a process that was killed looks like one that failed")
 	}
 	t.Parallel()
 	dice := seedtest.Rand(t)

@@ -30,7 +30,7 @@ var undoPoints = map[faultpoint.Point][]int{
 // next sync makes the same changes again.
 func TestKillUndoOfSync(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("a process that was killed cannot be told from one that failed")
+		t.Skip("a process that was killed looks like one that failed")
 	}
 	t.Parallel()
 	binary, random := withFaultpoints(t), seedtest.Rand(t)

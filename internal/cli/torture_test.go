@@ -44,7 +44,7 @@ const killsPerWorld = 6
 //	go test ./cli -run Torture -torture 500 -seed 1 -timeout 60m -v -reading "folders: flat; category_listing: deep"
 func TestTorture(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("a process that was killed cannot be told from one that failed")
+		t.Skip("a process that was killed looks like one that failed")
 	}
 	t.Parallel()
 	seed := seedtest.Seed(t)

@@ -194,10 +194,10 @@ type run struct {
 	manifest Manifest
 	pending  *empty // the last container, if it is empty so far
 
-	reporting sync.Mutex // protects the following fields and the totals in the manifest
+	unread    atomic.Int64 // assets in a row whose revisions could not be read
+	reporting sync.Mutex   // protects the following fields and the totals in the manifest
 	failed    int64
 	inRow     int
-	unread    atomic.Int64 // assets in a row whose revisions could not be read
 }
 
 type empty struct{ prefix, path string }

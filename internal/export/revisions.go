@@ -106,15 +106,14 @@ func (r *run) writeRevisions(ctx context.Context, t task, known record, out *Out
 			return read(err)
 		})
 	}
-	if endsExport(ctx, err) {
+	switch {
+	case endsExport(ctx, err):
 		return nil, err
-	} else if err != nil { // a deleted asset shows when it is opened
+	case err != nil: // a deleted asset shows when it is opened
 		h.failed = RevisionsError{[]string{"they were not listed: " + reasonOf(err)}, true}
-		out.Revisions.Failed = 1
 		if out.Unwritten {
 			h.current = sources.Object{Version: known.Revision, Time: known.Created}
 		}
-		return h, r.merge(ctx, h, known)
 	}
 	out.Revisions.Older = int64(len(older))
 	for _, o := range older {
@@ -129,7 +128,6 @@ func (r *run) writeRevisions(ctx context.Context, t task, known record, out *Out
 			h.inRow = 0
 		}
 		if err != nil {
-			v.Missing = true
 			h.failed.add(o, err)
 		}
 		h.earlier = append(h.earlier, v)
@@ -164,10 +162,9 @@ var errLeft = errors.New("not tried, because others before failed")
 func (r *run) writeRevision(ctx context.Context, h *history, known record, o sources.Object, out *Outcome) (revision, error) {
 	v := revision{ID: o.Version, Size: o.Size, Created: o.Time}
 	if at := slices.IndexFunc(known.Revisions, func(k revision) bool { return k.ID == o.Version && k.Size == o.Size }); at >= 0 {
-		k := known.Revisions[at]
-		there, err := r.has(ctx, h.folder, k)
-		if k.Missing = false; there || err != nil {
-			return k, err
+		there, err := r.has(ctx, h.folder, known.Revisions[at])
+		if there || err != nil {
+			return known.Revisions[at], err
 		}
 	}
 	if h.inRow >= mostUnread {

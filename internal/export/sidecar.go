@@ -54,8 +54,7 @@ type revision struct {
 	Size    int64     `json:"size"`
 	Created time.Time `json:"created,omitzero"`
 	SHA256  string    `json:"sha256,omitempty"`
-	File    string    `json:"file,omitempty"`    // its name in the folder for the revisions of the asset
-	Missing bool      `json:"missing,omitempty"` // it failed; the next export tries it again
+	File    string    `json:"file,omitempty"` // its name in the folder for the revisions of the asset
 }
 
 // newSidecar returns the sidecar of an asset and its content.

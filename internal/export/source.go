@@ -42,7 +42,7 @@ func Recognise(ctx context.Context, s sources.Source) (sources.Source, error) {
 	return e, nil
 }
 
-// ErrInterrupted means that an export is incomplete.
+// ErrInterrupted means that an export has not come to its end.
 var ErrInterrupted = errors.New("the export was interrupted, or is still running")
 
 // A finder is a source that finds an object without a listing.

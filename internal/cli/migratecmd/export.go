@@ -264,10 +264,7 @@ func (t *exportResults) sumUp(took time.Duration) {
 	t.Out.Printf("%s %s: %s new, %s replaced, %s unchanged, %s failed (%s in %s).", ui.Counted(t.done[export.Create]+t.done[export.Replace], "asset"), verb,
 		ui.Count(t.done[export.Create]), ui.Count(t.done[export.Replace]), ui.Count(t.done[export.Unchanged]), ui.Count(t.failed), ui.Bytes(t.Summary.Bytes), ui.Duration(took))
 	v := t.Summary.Versions
-	if v == nil {
-		return
-	}
-	if v.Older == 0 {
+	if v == nil || v.Older == 0 {
 		return
 	}
 	text := fmt.Sprintf("Earlier revisions: %s %s (%s)", ui.Count(v.Brought), verb, ui.Bytes(v.BroughtBytes))
